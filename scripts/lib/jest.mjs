@@ -1,0 +1,113 @@
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { REPOSITORY, readJson } from './layout.mjs';
+import { PROJECT_NODE } from './project.mjs';
+import { settingNames } from './settings.mjs';
+
+/**
+ * How many files run side by side, which share nothing but the daemons of the stack. Where there is a real engine they mostly
+ * wait for it.
+ * @type {Record<string, number>}
+ */
+const WORKERS = { unit: 2, gates: 2, integration: 2, contract: 2, engine: 3, e2e: 3, faults: 1 };
+
+/** Jest projects by price. */
+export const PROJECTS = Object.keys(WORKERS);
+
+/** How long Jest may take to end once its results are written; longer means that a test left something open. */
+const GRACE_MS = 30_000;
+
+/**
+ * Runs one Jest project and counts.
+ * @param {string} project
+ * @param {import('./test-stack.mjs').TestStack} stack
+ * @param {string[]} patterns
+ * @returns {Promise<{ passed: number, failed: number, skipped: number }>}
+ */
+export async function runJest(project, stack, patterns) {
+  const folder = mkdtempSync(join(tmpdir(), 'berth-jest-'));
+  const results = join(folder, 'results.json');
+  const args = [
+    join('node_modules', 'jest', 'bin', 'jest.js'),
+    '--selectProjects',
+    project,
+    '--json',
+    `--outputFile=${results}`,
+    '--passWithNoTests',
+    `--maxWorkers=${WORKERS[project]}`,
+    '--',
+    ...patterns,
+  ];
+  try {
+    const { code, hung } = await runToEnd(args, testEnvironment(stack), results);
+    return count(readJson(results), code, hung, project);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/**
+ * The environment of tests: the stack's settings and none of the person's.
+ * @param {import('./test-stack.mjs').TestStack} stack
+ */
+function testEnvironment(stack) {
+  const env = { ...process.env };
+  for (const name of settingNames()) delete env[name];
+  // Without these Node would warn in every child a test starts.
+  for (const name of ['NODE_OPTIONS', 'FORCE_COLOR', 'NO_COLOR']) delete env[name];
+  return { ...env, NODE_ENV: 'test', ...stack.env };
+}
+
+/**
+ * @param {string[]} args
+ * @param {NodeJS.ProcessEnv} env
+ * @param {string} results file that is there once the tests are done
+ * @returns {Promise<{ code: number, hung: boolean }>}
+ */
+function runToEnd(args, env, results) {
+  return new Promise((resolve, reject) => {
+    // The results go to the file; what Jest prints on the way is its progress, on standard error.
+    const child = spawn(PROJECT_NODE, args, { cwd: REPOSITORY, env, stdio: ['ignore', 'ignore', 'inherit'] });
+    let doneAt = 0;
+    let hung = false;
+    const watch = setInterval(() => {
+      if (doneAt === 0 && readJson(results)) doneAt = Date.now();
+      if (doneAt === 0 || Date.now() - doneAt < GRACE_MS) return;
+      hung = true;
+      child.kill('SIGKILL');
+    }, 1000);
+    const forward = () => child.kill('SIGTERM');
+    process.once('SIGTERM', forward);
+    child.on('error', reject);
+    child.on('close', (code) => {
+      clearInterval(watch);
+      process.off('SIGTERM', forward);
+      resolve({ code: code ?? 1, hung });
+    });
+  });
+}
+
+/**
+ * @param {any} report what Jest wrote; undefined when it died before
+ * @param {number} code
+ * @param {boolean} hung
+ * @param {string} project
+ */
+function count(report, code, hung, project) {
+  if (!report) {
+    process.stderr.write(`Jest ended with code ${code} and left no results (${project}).\n`);
+    return { passed: 0, failed: 1, skipped: 0 };
+  }
+  // A file that cannot even be loaded has no tests to count.
+  let failed = report.numFailedTests + report.numRuntimeErrorTestSuites;
+  if (hung) {
+    process.stderr.write(`The ${project} tests left something open: Jest did not end by itself.\n`);
+    failed++;
+  } else if (failed === 0 && code !== 0) {
+    process.stderr.write(`Jest ended with code ${code} though no test failed (${project}).\n`);
+    failed++;
+  }
+  return { passed: report.numPassedTests, failed, skipped: report.numPendingTests + report.numTodoTests };
+}

@@ -1,0 +1,109 @@
+/**
+ * `npm test`: sets the machine up, starts a stack of its own beside a running `up`, runs every check and test, ends
+ * the stack and prints `N passed, N failed`.
+ *   -- --only=check,unit,gates,integration,contract,engine,e2e,faults    only these; `none` just starts the stack
+ *   -- --keep                                                     leave the stack running for the next time
+ *   -- <pattern> …                                                only test files whose path matches; no checks
+ */
+import { parseArgs } from 'node:util';
+import { takeLock } from './lib/lock.mjs';
+import { layoutOf } from './lib/layout.mjs';
+import { runChecks } from './lib/checks.mjs';
+import { PROJECTS, runJest } from './lib/jest.mjs';
+import { Failure, Steps, printFailure } from './lib/terminal.mjs';
+import {
+  bringTestStack,
+  isKept,
+  keepTestStack,
+  mendTestStack,
+  prepareTestEngine,
+  removeTestStack,
+} from './lib/test-stack.mjs';
+
+const STAGES = ['check', ...PROJECTS];
+const ON_ENGINE = ['engine', 'e2e', 'faults'];
+
+function readOptions() {
+  const { values, positionals } = parseArgs({
+    options: { only: { type: 'string' }, keep: { type: 'boolean', default: false } },
+    allowPositionals: true,
+  });
+  const only = values.only?.split(',').filter(Boolean);
+  const unknown = only?.filter((name) => ![...STAGES, 'none'].includes(name)) ?? [];
+  if (unknown.length > 0) {
+    throw new Failure(`no such stage: ${unknown.join(', ')}`, { advice: `stages: ${STAGES.join(', ')}, none` });
+  }
+  const all = positionals.length > 0 ? PROJECTS : STAGES;
+  return {
+    stages: only ? STAGES.filter((name) => only.includes(name)) : all,
+    keep: values.keep,
+    patterns: positionals,
+  };
+}
+
+/**
+ * @param {Steps} steps
+ * @param {ReturnType<typeof readOptions>} options
+ */
+async function runStages(steps, { stages, patterns }) {
+  const onEngine = stages.some((stage) => ON_ENGINE.includes(stage));
+  const stack = await bringTestStack(steps, { images: onEngine });
+  process.once('exit', () => stack.imageBuild?.abandon());
+  let engineReady = false;
+  const total = { passed: 0, failed: 0 };
+  for (const stage of stages) {
+    if (interrupted) throw new Failure('interrupted');
+    const started = Date.now();
+    await mendTestStack();
+    steps.say(`\n== ${stage}`);
+    if (ON_ENGINE.includes(stage) && !engineReady) {
+      await prepareTestEngine(steps, stack);
+      engineReady = true;
+    }
+    const { passed, failed, skipped } =
+      stage === 'check' ? await checkStage(steps) : await runJest(stage, stack, patterns);
+    total.passed += passed;
+    total.failed += failed;
+    const aside = skipped > 0 ? `, ${skipped} skipped` : '';
+    steps.say(
+      `   ${stage}: ${passed} passed, ${failed} failed${aside} (${((Date.now() - started) / 1000).toFixed(0)} s)`,
+    );
+  }
+  if (patterns.length > 0 && total.passed + total.failed === 0) {
+    throw new Failure(`no test file matches ${patterns.join(', ')}`);
+  }
+  return total;
+}
+
+/** @param {Steps} steps */
+async function checkStage(steps) {
+  const { passed, failures } = await runChecks(steps);
+  for (const failure of failures) printFailure(failure);
+  return { passed, failed: failures.length, skipped: 0 };
+}
+
+let interrupted = false;
+// The programs that run at the moment get the signal as well; what is left is to clean up behind them.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => (interrupted = true));
+
+const steps = new Steps();
+const total = { passed: 0, failed: 0 };
+try {
+  const options = readOptions();
+  const layout = layoutOf('test');
+  const free = takeLock(layout);
+  const kept = isKept();
+  try {
+    Object.assign(total, await runStages(steps, options));
+  } finally {
+    steps.say();
+    if (options.keep || kept) keepTestStack(steps);
+    else await removeTestStack(steps);
+    free();
+  }
+} catch (error) {
+  printFailure(error);
+  total.failed++;
+}
+steps.say(`\n${total.passed} passed, ${total.failed} failed`);
+process.exit(total.failed > 0 ? 1 : 0);
