@@ -1,0 +1,48 @@
+import { Injectable } from '@nestjs/common';
+import { LessThan } from 'typeorm';
+import type { Principal } from '../auth/principal.js';
+import { Database, type Tx } from '../database/database.js';
+import { newId } from '../ids/id.js';
+import { ActivityEvent, type Actor } from './activity-event.entity.js';
+
+export interface NewEvent {
+  accountId: string;
+  resourceId: string;
+  event: string;
+  actor: Actor;
+  ip: string | null;
+  properties?: object;
+}
+
+export const SYSTEM: Pick<NewEvent, 'actor' | 'ip'> = { actor: { type: 'system', id: null }, ip: null };
+
+/** The part of an entry that says who did it. */
+export function actorOf({ via, keyId, address }: Principal): Pick<NewEvent, 'actor' | 'ip'> {
+  return { actor: { type: via, id: keyId }, ip: address };
+}
+
+/** Writes and reads the activity log. */
+@Injectable()
+export class EventRecorder {
+  constructor(private readonly database: Database) {}
+
+  async record(tx: Tx, { actor, ...event }: NewEvent): Promise<void> {
+    await tx.manager.insert(ActivityEvent, {
+      properties: {},
+      ...event,
+      id: newId('act'),
+      actorType: actor.type,
+      actorId: actor.id,
+      createdAt: new Date(),
+    });
+  }
+
+  /** Newest first; `before` is the id of the last entry of the page before. */
+  async list(resourceId: string, limit: number, before?: string): Promise<ActivityEvent[]> {
+    return this.database.manager.find(ActivityEvent, {
+      where: { resourceId, ...(before === undefined ? {} : { id: LessThan(before) }) },
+      order: { id: 'DESC' },
+      take: limit,
+    });
+  }
+}

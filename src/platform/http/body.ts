@@ -1,0 +1,135 @@
+import { isUtf8 } from 'node:buffer';
+import type { IncomingMessage } from 'node:http';
+import { DomainError } from '../errors/domain-error.js';
+
+const MAX_DEPTH = 64;
+
+/** Reads a request's JSON body, once its caller is known to be allowed to send one. A body that is absent is `{}`. */
+export async function readJsonBody(request: IncomingMessage, limit: number): Promise<Record<string, unknown>> {
+  if (!announcesBody(request)) return {};
+  const { headers } = request;
+  const declared = Number(headers['content-length'] ?? 0);
+  if (declared > limit) throw bodyTooLarge(limit);
+  const refusal = refusedMediaType(headers['content-type']) ?? refusedEncoding(headers['content-encoding']);
+  // An empty chunked body needs no media type, so a refusal waits until there is something to refuse.
+  if (refusal && declared > 0) throw refusal;
+  const bytes = await readBytes(request, limit);
+  if (bytes.length === 0) return {};
+  if (refusal) throw refusal;
+  return parseJsonObject(bytes);
+}
+
+export function announcesBody(request: IncomingMessage): boolean {
+  const length = request.headers['content-length'];
+  return request.headers['transfer-encoding'] !== undefined || (length !== undefined && length !== '0');
+}
+
+/** Takes the body in and stops at the limit, whatever the request had announced. */
+export function readBytes(request: IncomingMessage, limit: number): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    const settle = (): void => {
+      request.off('data', onData).off('end', onEnd).off('error', onGone).off('close', onGone);
+    };
+    const onData = (chunk: Buffer): void => {
+      size += chunk.length;
+      if (size > limit) {
+        settle();
+        request.pause();
+        reject(bodyTooLarge(limit));
+        return;
+      }
+      chunks.push(chunk);
+    };
+    const onEnd = (): void => {
+      settle();
+      resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size));
+    };
+    const onGone = (): void => {
+      settle();
+      reject(new DomainError('bad_request', 'body_incomplete', 'The request body ended before it was complete.'));
+    };
+    request.on('data', onData).on('end', onEnd).on('error', onGone).on('close', onGone);
+    if (request.destroyed) onGone();
+  });
+}
+
+export function parseJsonObject(bytes: Buffer): Record<string, unknown> {
+  if (!isUtf8(bytes)) throw malformed('The request body is not UTF-8.');
+  let text = bytes.toString('utf8');
+  if (text.charCodeAt(0) === 0xfeff) text = text.slice(1);
+  if (tooDeep(text))
+    throw new DomainError('bad_request', 'body_too_deep', `The request body nests deeper than ${MAX_DEPTH} levels.`);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw malformed('The request body is not JSON.');
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new DomainError('bad_request', 'body_not_object', 'The request body must be a JSON object.');
+  }
+  if ((text.includes('__proto__') || text.includes('\\u')) && hasProtoKey(value)) {
+    throw new DomainError('bad_request', 'forbidden_key', 'The request body holds a key named __proto__.');
+  }
+  return value as Record<string, unknown>;
+}
+
+export function bodyTooLarge(limit: number): DomainError {
+  return new DomainError('too_large', 'body_too_large', `The request body must not be larger than ${limit} bytes.`, {
+    members: { maxBytes: limit },
+  });
+}
+
+function malformed(detail: string): DomainError {
+  return new DomainError('bad_request', 'malformed_json', detail);
+}
+
+function refusedMediaType(contentType: string | undefined): DomainError | undefined {
+  const [type = '', ...parameters] = (contentType ?? '').split(';').map((part) => part.trim().toLowerCase());
+  const charset = parameters
+    .find((parameter) => parameter.startsWith('charset='))
+    ?.slice(8)
+    .replaceAll('"', '');
+  if (type === 'application/json' && (charset === undefined || charset === 'utf-8' || charset === 'utf8'))
+    return undefined;
+  return new DomainError(
+    'unsupported_media_type',
+    'unsupported_media_type',
+    'The request body must be application/json in UTF-8.',
+  );
+}
+
+function refusedEncoding(encoding: string | undefined): DomainError | undefined {
+  if (encoding === undefined || encoding.trim().toLowerCase() === 'identity') return undefined;
+  return new DomainError('unsupported_media_type', 'unsupported_encoding', 'The request body must not be compressed.');
+}
+
+/** Counts brackets outside strings. What works on the parsed value later recurses, and must not run out of stack. */
+function tooDeep(text: string): boolean {
+  let depth = 0;
+  for (let i = 0; i < text.length; i++) {
+    const char = text.charCodeAt(i);
+    if (char === 0x22) i = endOfString(text, i);
+    else if (char === 0x5b || char === 0x7b) {
+      if (++depth > MAX_DEPTH) return true;
+    } else if (char === 0x5d || char === 0x7d) depth--;
+  }
+  return false;
+}
+
+/** Index of the quote that ends the string which starts at `start`; the end of the text when none does. */
+function endOfString(text: string, start: number): number {
+  for (let quote = text.indexOf('"', start + 1); quote !== -1; quote = text.indexOf('"', quote + 1)) {
+    let backslashes = 0;
+    while (text.charCodeAt(quote - 1 - backslashes) === 0x5c) backslashes++;
+    if (backslashes % 2 === 0) return quote;
+  }
+  return text.length;
+}
+
+function hasProtoKey(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return Object.hasOwn(value, '__proto__') || Object.values(value).some(hasProtoKey);
+}

@@ -1,0 +1,40 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { bodyTooLarge } from './body.js';
+
+const LINGER_MS = 2000;
+
+/** Reads a body to its end and drops it; throws once it is larger than the route allows. */
+export async function drainBody(request: IncomingMessage, limit: number): Promise<void> {
+  let size = 0;
+  for await (const chunk of request) {
+    size += (chunk as Buffer).length;
+    if (size > limit) throw bodyTooLarge(limit);
+  }
+}
+
+/**
+ * After an answer that came before the body had arrived: Node reads and drops what still comes, so that the client gets to
+ * see the answer, and the connection is cut when the client goes on sending for all that.
+ */
+export function cutOffLateBody(request: IncomingMessage): void {
+  if (request.complete || request.destroyed) return;
+  const { socket } = request;
+  const timer = setTimeout(() => {
+    if (!request.complete) socket.destroy();
+  }, LINGER_MS);
+  timer.unref();
+  socket.once('close', () => clearTimeout(timer));
+}
+
+/**
+ * Holds `100 Continue` back until somebody reads the body, so that clients who ask first never send a body that is refused.
+ */
+export function continueOnRead(request: IncomingMessage, response: ServerResponse): void {
+  const read = request._read.bind(request);
+  let asked = false;
+  request._read = (size) => {
+    if (!asked && !response.headersSent) response.writeContinue();
+    asked = true;
+    read(size);
+  };
+}

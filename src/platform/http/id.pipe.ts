@@ -1,0 +1,40 @@
+import { Injectable, Param, type PipeTransform, applyDecorators } from '@nestjs/common';
+import { ApiParam } from '@nestjs/swagger';
+import { notFound } from '../errors/domain-error.js';
+import { idPattern, type IdPrefix } from '../ids/id.js';
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+/** Lets only ids of the right shape through. One of another shape belongs to nothing, so it is a 404 and no look-up. */
+@Injectable()
+export class ShapePipe implements PipeTransform<string, string> {
+  constructor(readonly pattern: RegExp) {}
+
+  transform(value: string): string {
+    if (!this.pattern.test(value)) throw notFound();
+    return value;
+  }
+}
+
+/** The id in a route's path: `@IdParam('srv') id: string` for `:id`. */
+export function IdParam(prefix: IdPrefix, name = 'id'): ParameterDecorator {
+  return shaped(name, idPattern(prefix));
+}
+
+/** A uuid in a route's path, lower case. */
+export function UuidParam(name = 'uuid'): ParameterDecorator {
+  return shaped(name, UUID);
+}
+
+function shaped(name: string, pattern: RegExp): ParameterDecorator {
+  const inject = Param(name, new ShapePipe(pattern));
+  return (target, method, index) => {
+    inject(target, method, index);
+    const descriptor = Object.getOwnPropertyDescriptor(target, method!)!;
+    applyDecorators(ApiParam({ name, schema: { type: 'string', pattern: pattern.source } }))(
+      target,
+      method,
+      descriptor,
+    );
+  };
+}

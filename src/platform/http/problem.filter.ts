@@ -1,0 +1,40 @@
+import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '@nestjs/common';
+import type { Request, Response } from 'express';
+import { AppLogger } from '../observability/logger.js';
+import { mapError } from './problem-mapping.js';
+import { sendProblem } from './problem.js';
+import { allowedMethods } from './route-table.js';
+
+/** The one place where an error becomes an answer. Anything nobody foresaw is a plain 500, and a line with its stack in the log. */
+@Catch()
+export class ProblemFilter implements ExceptionFilter {
+  constructor(private readonly log: AppLogger) {}
+
+  catch(error: unknown, host: ArgumentsHost): void {
+    const http = host.switchToHttp();
+    const request = http.getRequest<Request>();
+    const response = http.getResponse<Response>();
+    const { problem, report } = mapError(error);
+    if (report) {
+      const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
+      this.log[report]({ err: cause, code: problem.code, route: routeOf(request) }, 'Request failed');
+    }
+    if (problem.status === 404 && error instanceof HttpException && !request.route) {
+      const allowed = allowedMethods(request);
+      if (allowed.length > 0) {
+        sendProblem(request, response, {
+          status: 405,
+          code: 'method_not_allowed',
+          detail: 'The resource does not know this method.',
+          headers: { Allow: allowed.join(', ') },
+        });
+        return;
+      }
+    }
+    sendProblem(request, response, problem);
+  }
+}
+
+function routeOf(request: Request): string | undefined {
+  return (request.route as { path?: string } | undefined)?.path;
+}

@@ -1,0 +1,48 @@
+import { monotonicFactory } from 'ulid';
+
+/** Prefix of each kind of record that has an id of its own; all are `<prefix>_<ULID in lower case>`, 30 characters at most. */
+export const ID_PREFIXES = [
+  'usr',
+  'srv',
+  'key',
+  'sec',
+  'sch',
+  'tsk',
+  'job',
+  'alc',
+  'lxc',
+  'prt',
+  'pag',
+  'dep',
+  'bkt',
+  'db',
+  'prj',
+  'scn',
+  'op',
+  'act',
+  'nod',
+  'run',
+  'ntf',
+  'bak',
+  'inc',
+] as const;
+
+export type IdPrefix = (typeof ID_PREFIXES)[number];
+
+const nextUlid = monotonicFactory();
+
+/** A new time-ordered id; ids made by one process sort in the order they were made. */
+export function newId(prefix: IdPrefix): string {
+  return `${prefix}_${nextUlid().toLowerCase()}`;
+}
+
+/** Pattern of the ids of one kind: Crockford base32 in lower case, the first character at most 7 (128 bits). */
+export function idPattern(prefix: IdPrefix): RegExp {
+  return new RegExp(`^${prefix}_[0-7][0-9a-hjkmnp-tv-z]{25}$`);
+}
+
+const patterns = new Map(ID_PREFIXES.map((prefix) => [prefix, idPattern(prefix)]));
+
+export function isId(prefix: IdPrefix, value: unknown): value is string {
+  return typeof value === 'string' && patterns.get(prefix)!.test(value);
+}
