@@ -1,0 +1,112 @@
+import { EngineError, type EngineInfo, type NetworkSpec } from '../engine.js';
+import type { LxdContext } from './lxd-context.js';
+
+/** Storage drivers that hold a volume to its size, best first. `dir` does not, so it is never among them. */
+const DRIVERS_WITH_QUOTAS = ['btrfs', 'zfs', 'lvm', 'ceph', 'cephfs'];
+const MAKE_SECONDS = 120;
+
+/** The engine's own set-up: project, pool and bridge. Bridges belong to no project of ours: engines keep them global. */
+export class LxdSetup {
+  constructor(
+    private readonly context: LxdContext,
+    private readonly poolSizeGb: number | null,
+  ) {}
+
+  async info(): Promise<EngineInfo> {
+    const server = await this.context.server();
+    const { kind } = await this.context.dialect();
+    return { kind, version: server.environment.server_version, member: server.environment.server_name };
+  }
+
+  async ensureProject(): Promise<void> {
+    const { transport, project } = this.context;
+    if (project === 'default') return;
+    await unlessExists(
+      transport.call('POST', '/projects', {
+        global: true,
+        body: {
+          name: project,
+          description: 'Berth',
+          config: {
+            'features.images': 'true',
+            'features.profiles': 'true',
+            'features.storage.volumes': 'true',
+            'features.networks': 'false',
+          },
+        },
+      }),
+    );
+  }
+
+  async ensurePool(): Promise<void> {
+    const { transport, pool } = this.context;
+    const path = `/storage-pools/${encodeURIComponent(pool)}`;
+    const found = await ifFound(transport.get<{ driver: string }>(path, { global: true }));
+    if (found) {
+      if (!DRIVERS_WITH_QUOTAS.includes(found.driver)) {
+        throw new EngineError(
+          'invalid',
+          `Pool ${pool} is of driver ${found.driver}, which does not enforce disk limits`,
+        );
+      }
+      return;
+    }
+    const { environment } = await this.context.server();
+    const supported = (environment.storage_supported_drivers ?? []).map((driver) => driver.Name);
+    const driver = ['btrfs', 'zfs', 'lvm'].find((name) => supported.includes(name));
+    if (!driver) {
+      throw new EngineError(
+        'invalid',
+        'The engine has no storage driver that enforces disk limits: install btrfs-progs',
+      );
+    }
+    const config = this.poolSizeGb === null ? {} : { size: `${this.poolSizeGb}GiB` };
+    await unlessExists(
+      transport.call('POST', '/storage-pools', {
+        global: true,
+        body: { name: pool, driver, config },
+        timeoutMs: MAKE_SECONDS * 1000,
+      }),
+    );
+  }
+
+  async ensureNetwork({ name, gateway }: NetworkSpec): Promise<void> {
+    const { transport } = this.context;
+    const path = `/networks/${encodeURIComponent(name)}`;
+    // Addresses are fixed and set from outside, so nothing inside asks for one; names are the gateway's business.
+    const config: Record<string, string> = {
+      'ipv4.address': gateway,
+      'ipv4.nat': 'true',
+      'ipv4.dhcp': 'false',
+      'ipv6.address': 'none',
+      'dns.mode': 'none',
+    };
+    const found = await ifFound(transport.get<{ config: Record<string, string>; managed: boolean }>(path));
+    if (!found) {
+      const body = { name, type: 'bridge', description: 'Berth', config };
+      await unlessExists(transport.call('POST', '/networks', { body, timeoutMs: MAKE_SECONDS * 1000 }));
+      return;
+    }
+    if (!found.managed) throw new EngineError('conflict', `Network ${name} exists and is not the engine's own`);
+    if (Object.entries(config).every(([key, value]) => found.config[key] === value)) return;
+    await transport.call('PATCH', path, { body: { config }, timeoutMs: MAKE_SECONDS * 1000 });
+  }
+}
+
+async function ifFound<T>(answer: Promise<T>): Promise<T | null> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof EngineError && error.code === 'not_found') return null;
+    throw error;
+  }
+}
+
+/** Another process may have been quicker. */
+async function unlessExists(work: Promise<unknown>): Promise<void> {
+  try {
+    await work;
+  } catch (error) {
+    if (!(error instanceof EngineError) || error.code !== 'exists') throw error;
+  }
+}

@@ -1,0 +1,73 @@
+import { randomBytes } from 'node:crypto';
+import type { Readable } from 'node:stream';
+
+/**
+ * The port to the object store: immutable blobs under ids of our own making. A blob is there whole or not at all, whatever
+ * happened while it was written. Who keeps a blob notes its id first, so that nothing is ever in the store without an
+ * owner for longer than it takes to sweep.
+ *
+ * A store that cannot be reached fails with `BlobError('unavailable')`.
+ */
+export abstract class BlobStore {
+  /** An id for a blob that is about to be put: 128 random bits, so that it tells nothing and is never used twice. */
+  newId(): string {
+    return randomBytes(16).toString('hex');
+  }
+
+  /**
+   * Takes a blob in as its bytes come, and counts and hashes them on the way. When `source` fails, that error comes through
+   * and nothing is kept; `BlobError('full')` when there is no room for it.
+   */
+  abstract put(blobId: string, source: AsyncIterable<Uint8Array>): Promise<StoredBlob>;
+  /** The bytes of the blob, or those of a range; `BlobError('not_found')` when there is none. */
+  abstract get(blobId: string, range?: ByteRange): Promise<Readable>;
+  abstract stat(blobId: string): Promise<BlobStat>;
+  /** Removes the blob, and what an unfinished `put` of that id has left. Idempotent. */
+  abstract delete(blobId: string): Promise<void>;
+  /** All there is, unfinished ones included, in no order: for finding what nobody owns. */
+  abstract list(): AsyncIterable<BlobEntry>;
+  /** Resolves when the store can be used. */
+  abstract check(): Promise<void>;
+}
+
+export interface StoredBlob {
+  blobId: string;
+  size: number;
+  /** In hexadecimal. */
+  sha256: string;
+}
+
+/** Both ends belong to it, as in HTTP. */
+export interface ByteRange {
+  start: number;
+  end: number;
+}
+
+export interface BlobStat {
+  size: number;
+  modifiedAt: Date;
+}
+
+export interface BlobEntry {
+  blobId: string;
+  modifiedAt: Date;
+}
+
+export type BlobErrorCode = 'unavailable' | 'not_found' | 'full' | 'invalid';
+
+/** A failure of the store. `message` is for operators and logs, never for a response body. */
+export class BlobError extends Error {
+  constructor(
+    readonly code: BlobErrorCode,
+    message: string,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+    this.name = 'BlobError';
+  }
+}
+
+/** Ids become paths and keys, so nothing else than an id comes through. */
+export function checkBlobId(blobId: string): void {
+  if (!/^[0-9a-f]{32}$/.test(blobId)) throw new BlobError('invalid', 'That is no id of a blob');
+}
