@@ -1,0 +1,12 @@
+import { ApiProperty } from '@nestjs/swagger';
+
+export class AccountProfileDto {
+  @ApiProperty({ example: 'usr_01j9z6m3k4v5w6x7y8z9a0b1c2' })
+  id!: string;
+
+  @ApiProperty()
+  username!: string;
+
+  @ApiProperty()
+  email!: string;
+}

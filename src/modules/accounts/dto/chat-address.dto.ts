@@ -1,0 +1,19 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { StringField } from '../../../platform/http/fields.js';
+
+const USER_ID = /^\d{17,20}$/;
+
+export class SetChatAddressDto {
+  @StringField({
+    pattern: USER_ID,
+    patternHint: 'must be a user id of 17 to 20 digits',
+    nullable: true,
+    description: 'User id on the chat platform; null to be sent nothing.',
+  })
+  userId!: string | null;
+}
+
+export class ChatAddressDto {
+  @ApiProperty({ type: String, nullable: true })
+  userId!: string | null;
+}

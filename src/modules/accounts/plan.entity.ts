@@ -1,0 +1,78 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+
+function Limit(name: string): PropertyDecorator {
+  return Column({ name, type: 'int' });
+}
+
+/** TypeORM hands out bigints as text; byte counts stay below 2^53. */
+const asNumber = { to: (value: number) => value, from: (value: string | number) => Number(value) };
+
+/** What accounts on it may have. Rows are the operator's to change; lowering a limit takes nothing away. */
+@Entity('plans')
+export class Plan {
+  /** The plan's name. */
+  @PrimaryColumn({ name: 'id', type: 'varchar', length: 32, charset: 'ascii', collation: 'ascii_bin' })
+  id!: string;
+
+  @Limit('servers')
+  servers!: number;
+
+  /** MB in all services together. */
+  @Limit('ram')
+  ram!: number;
+
+  /** MB in all services together. */
+  @Limit('disk')
+  disk!: number;
+
+  /** Percent of a core in all services together. */
+  @Limit('cpu')
+  cpu!: number;
+
+  @Limit('databases')
+  databases!: number;
+
+  /** Backups of each service. */
+  @Limit('backups')
+  backups!: number;
+
+  @Limit('buckets')
+  buckets!: number;
+
+  @Column({ name: 'storage_bytes', type: 'bigint', transformer: asNumber })
+  storageBytes!: number;
+
+  @Limit('sites')
+  sites!: number;
+
+  @Limit('machines')
+  machines!: number;
+
+  @Limit('nocode_projects')
+  nocodeProjects!: number;
+
+  /** Scans of foreign sites in any 30 days. */
+  @Limit('scans')
+  scans!: number;
+}
+
+export const PLAN_LIMITS = [
+  'servers',
+  'ram',
+  'disk',
+  'cpu',
+  'databases',
+  'backups',
+  'buckets',
+  'storageBytes',
+  'sites',
+  'machines',
+  'nocodeProjects',
+  'scans',
+] as const satisfies (keyof Plan)[];
+
+export type PlanLimit = (typeof PLAN_LIMITS)[number];
+export type PlanLimits = Readonly<Record<PlanLimit, number>>;
+
+/** The plan every account starts on. */
+export const DEFAULT_PLAN = 'free';

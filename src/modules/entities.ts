@@ -1,0 +1,20 @@
+import { ActivityEvent } from '../platform/events/activity-event.entity.js';
+import { IdempotencyKey } from '../platform/http/idempotency-key.entity.js';
+import { Operation } from '../platform/operations/operation.entity.js';
+import { ACCOUNT_ENTITIES } from './accounts/account-entities.js';
+import { HostingNode } from './nodes/node.entity.js';
+import { Notification } from './notifications/notification.entity.js';
+import { SERVER_ENTITIES } from './servers/server-entities.js';
+import { VAULT_ENTITIES } from './vault/vault-entities.js';
+
+/** Every table there is, for whoever opens the database. */
+export const ENTITIES = [
+  ...ACCOUNT_ENTITIES,
+  Operation,
+  ActivityEvent,
+  IdempotencyKey,
+  HostingNode,
+  Notification,
+  ...SERVER_ENTITIES,
+  ...VAULT_ENTITIES,
+];

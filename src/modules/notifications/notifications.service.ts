@@ -1,0 +1,71 @@
+import { Injectable } from '@nestjs/common';
+import { LessThan } from 'typeorm';
+import { Config } from '../../config/config.js';
+import type { Principal } from '../../platform/auth/principal.js';
+import { Database, type Tx } from '../../platform/database/database.js';
+import { decodeCursor, Page, type PageQuery } from '../../platform/http/page.js';
+import { newId } from '../../platform/ids/id.js';
+import { ChatAddressService } from '../accounts/chat-address.service.js';
+import type { NotificationView } from './notification.dto.js';
+import { MAX_NOTIFICATION, Notification } from './notification.entity.js';
+
+export interface NewNotification {
+  accountId: string;
+  /** What it is about. */
+  resourceId: string;
+  kind: string;
+  text: string;
+}
+
+/** Writes and shows what accounts are told. Sending is the worker's business. */
+@Injectable()
+export class NotificationsService {
+  constructor(
+    private readonly config: Config,
+    private readonly database: Database,
+    private readonly chat: ChatAddressService,
+  ) {}
+
+  /** In the transaction of its cause, so that there is one message for it: none is lost and none is doubled. */
+  async notify(tx: Tx, { text, ...wanted }: NewNotification): Promise<void> {
+    const now = new Date();
+    const obstacle = await this.obstacle(tx, wanted.accountId);
+    await tx.manager.insert(Notification, {
+      ...wanted,
+      id: newId('ntf'),
+      text: text.slice(0, MAX_NOTIFICATION),
+      status: obstacle ? 'NOT_SENT' : 'QUEUED',
+      reason: obstacle,
+      attempts: 0,
+      dueAt: now,
+      createdAt: now,
+    });
+  }
+
+  async list(caller: Principal, { limit, cursor }: PageQuery): Promise<Page<NotificationView>> {
+    const before = cursor === undefined ? undefined : (decodeCursor(cursor, ['id'])[0] as string);
+    const rows = await this.database.manager.find(Notification, {
+      where: { accountId: caller.accountId, ...(before === undefined ? {} : { id: LessThan(before) }) },
+      order: { id: 'DESC' },
+      take: limit + 1,
+    });
+    return Page.of(rows, limit, ({ id }) => [id]).map(
+      ({ id, kind, resourceId, text, status, reason, attempts, createdAt, sentAt }) => ({
+        id,
+        kind,
+        resourceId,
+        text,
+        status,
+        reason,
+        attempts,
+        createdAt,
+        sentAt,
+      }),
+    );
+  }
+
+  private async obstacle(tx: Tx, accountId: string): Promise<string | null> {
+    if (!this.config.chatBotToken) return 'not_configured';
+    return (await this.chat.of(tx, accountId)) === null ? 'no_recipient' : null;
+  }
+}

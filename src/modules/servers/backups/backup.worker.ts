@@ -1,0 +1,131 @@
+import { Injectable } from '@nestjs/common';
+import { Engine } from '../../../drivers/engine/engine.js';
+import { BlobStore } from '../../../drivers/objects/blob-store.js';
+import { Database, type Tx } from '../../../platform/database/database.js';
+import { EventRecorder, SYSTEM } from '../../../platform/events/event-recorder.js';
+import {
+  HandlesOperation,
+  OperationHandler,
+  type OperationFailure,
+  type OperationStep,
+  type StepContext,
+} from '../../../platform/operations/operation-handler.js';
+import { Operation } from '../../../platform/operations/operation.entity.js';
+import type { Server } from '../server.entity.js';
+import { engineName } from '../server.operations.js';
+import { ServerRepository } from '../server.repository.js';
+import { Backup } from './backup.entity.js';
+import { asideName, BACKUP_OPERATIONS, type BackupPayload } from './backup.operations.js';
+import { BackupRepository } from './backup.repository.js';
+import { Archiver } from './lifecycle/archiver.js';
+import { BackupSlots } from './lifecycle/backup-slots.js';
+import { unlessAway } from './lifecycle/unless-away.js';
+import { Workshop } from './lifecycle/workshop.js';
+
+/** A copy of a full volume needs room to note its new user ids. */
+const COPY_HEADROOM_MB = 1024;
+
+/** Copies a service's volume at one moment and streams the archive of the copy into the object store. */
+@Injectable()
+@HandlesOperation(BACKUP_OPERATIONS.create)
+export class BackupWorker extends OperationHandler {
+  constructor(
+    private readonly database: Database,
+    private readonly servers: ServerRepository,
+    private readonly backups: BackupRepository,
+    private readonly engine: Engine,
+    private readonly workshop: Workshop,
+    private readonly archiver: Archiver,
+    private readonly blobs: BlobStore,
+    private readonly events: EventRecorder,
+    private readonly atOnce: BackupSlots,
+  ) {
+    super();
+  }
+
+  async steps({ resourceId, payload }: Operation): Promise<OperationStep[]> {
+    const server = await this.servers.require(resourceId);
+    const { backupId } = payload as BackupPayload;
+    const aside = asideName('bak', resourceId);
+    return [
+      { name: 'copy', run: () => this.copy(server, aside), undo: () => this.workshop.discard(aside) },
+      {
+        name: 'archive',
+        run: (context) => this.archive(server, aside, backupId, context),
+        undo: () => this.dropBlob(backupId),
+      },
+      // The archive is complete; what cannot be removed now is left to the search for leftovers.
+      { name: 'clean', run: () => unlessAway(this.workshop.discard(aside)) },
+    ];
+  }
+
+  async onDone(tx: Tx, operation: Operation): Promise<void> {
+    const { backupId, replaces } = operation.payload as BackupPayload;
+    const completedAt = new Date();
+    await this.servers.lock(tx, operation.resourceId);
+    await tx.manager.update(Backup, { id: backupId, status: 'CREATING' }, { status: 'READY', completedAt });
+    await this.record(tx, operation, 'server:backup.complete');
+    const oldest = replaces ? await this.backups.oldestReplaceable(tx, operation.resourceId, backupId) : null;
+    if (!oldest) return;
+    await this.backups.markDeleted(tx, oldest.id);
+    await this.record(tx, operation, 'server:backup.delete', { replacedBy: backupId }, oldest);
+  }
+
+  async onFailed(tx: Tx, operation: Operation, { code }: OperationFailure): Promise<void> {
+    await this.fail(tx, operation);
+    await this.record(tx, operation, 'server:backup.fail', { code });
+  }
+
+  override async onCancelled(tx: Tx, operation: Operation): Promise<void> {
+    await this.fail(tx, operation);
+  }
+
+  override slots(): BackupSlots {
+    return this.atOnce;
+  }
+
+  private async copy(server: Server, aside: string): Promise<void> {
+    await this.workshop.discard(aside);
+    const sizeMb = server.disk + COPY_HEADROOM_MB;
+    await this.engine.copyVolume(engineName(server.id), { name: aside, sizeMb, owner: server.id });
+  }
+
+  private async archive(server: Server, aside: string, backupId: string, { signal }: StepContext): Promise<void> {
+    await this.workshop.open(aside, server);
+    await this.dropBlob(backupId);
+    const blobId = this.blobs.newId();
+    await this.write(backupId, { blobId });
+    const { size, sha256 } = await this.archiver.pack(aside, blobId, signal);
+    await this.write(backupId, { bytes: size, checksum: sha256 });
+  }
+
+  /** The row forgets the blob after it is gone, never before. */
+  private async dropBlob(backupId: string): Promise<void> {
+    const { blobId } = await this.backups.require(backupId);
+    if (blobId === null) return;
+    await this.blobs.delete(blobId);
+    await this.write(backupId, { blobId: null, bytes: null, checksum: null });
+  }
+
+  private async write(id: string, values: Partial<Pick<Backup, 'blobId' | 'bytes' | 'checksum'>>): Promise<void> {
+    await this.database.manager.update(Backup, { id }, values);
+  }
+
+  private async fail(tx: Tx, { payload }: Operation): Promise<void> {
+    const { backupId } = payload as BackupPayload;
+    await tx.manager.update(Backup, { id: backupId }, { status: 'FAILED', completedAt: new Date() });
+  }
+
+  private async record(
+    tx: Tx,
+    { accountId, resourceId, payload }: Operation,
+    event: string,
+    more: object = {},
+    about?: Backup,
+  ): Promise<void> {
+    const { backupId } = payload as BackupPayload;
+    const { uuid, name, bytes } = about ?? (await tx.manager.findOneByOrFail(Backup, { id: backupId }));
+    const properties = { uuid, name, bytes, ...more };
+    await this.events.record(tx, { accountId, resourceId, event, properties, ...SYSTEM });
+  }
+}

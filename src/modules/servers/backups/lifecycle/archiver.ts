@@ -1,0 +1,24 @@
+/** An archive in the object store, and the hash of what was stored. */
+export interface StoredArchive {
+  blobId: string | null;
+  checksum: string | null;
+}
+
+export interface WrittenArchive {
+  size: number;
+  /** In hexadecimal. */
+  sha256: string;
+}
+
+/**
+ * Carries the bytes of archives between workshops and the object store. What the account can be told about fails with
+ * `OperationFailed`; after `signal` has aborted, its reason is what it fails with.
+ */
+export abstract class Archiver {
+  /** Puts an archive of the workshop's volume into the object store. */
+  abstract pack(workshop: string, blobId: string, signal: AbortSignal): Promise<WrittenArchive>;
+  /** Reads the whole archive; fails when it is not what was stored. */
+  abstract verify(archive: StoredArchive, signal: AbortSignal): Promise<void>;
+  /** Unpacks an archive into the workshop's volume, and has it on the disk when this resolves. */
+  abstract unpack(workshop: string, archive: StoredArchive, signal: AbortSignal): Promise<void>;
+}

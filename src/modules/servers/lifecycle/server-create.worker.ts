@@ -1,0 +1,70 @@
+import { Injectable } from '@nestjs/common';
+import type { Tx } from '../../../platform/database/database.js';
+import { EventRecorder, SYSTEM } from '../../../platform/events/event-recorder.js';
+import {
+  HandlesOperation,
+  OperationHandler,
+  type OperationFailure,
+  type OperationStep,
+} from '../../../platform/operations/operation-handler.js';
+import { Operation } from '../../../platform/operations/operation.entity.js';
+import { Server } from '../server.entity.js';
+import { SERVER_OPERATIONS } from '../server.operations.js';
+import { ServerRepository } from '../server.repository.js';
+import { Installer } from './installer.js';
+import { ServiceContainer } from './service-container.js';
+
+/** Puts a new service, or one whose installation failed, into its container and starts it. */
+@Injectable()
+@HandlesOperation(SERVER_OPERATIONS.create)
+export class ServerCreateWorker extends OperationHandler {
+  constructor(
+    private readonly servers: ServerRepository,
+    private readonly container: ServiceContainer,
+    private readonly installer: Installer,
+    private readonly events: EventRecorder,
+  ) {
+    super();
+  }
+
+  async steps({ resourceId }: Operation): Promise<OperationStep[]> {
+    const server = await this.servers.require(resourceId);
+    return [
+      {
+        name: 'volume',
+        run: () => this.container.ensureVolume(server),
+        // After a reinstallation that failed, the volume holds the account's data.
+        undo: async () => (server.installedAt === null ? this.container.removeVolume(server.id) : undefined),
+      },
+      {
+        name: 'instance',
+        run: () => this.container.ensureInstance(server, 'install'),
+        undo: () => this.container.removeInstance(server.id),
+      },
+      { name: 'install', run: (context) => this.installer.run(context) },
+    ];
+  }
+
+  async onDone(tx: Tx, operation: Operation): Promise<void> {
+    const now = new Date();
+    await tx.manager.update(
+      Server,
+      { id: operation.resourceId, status: 'INSTALLING' },
+      { status: 'RUNNING', installedAt: now, restartBudgetFrom: now, updatedAt: now },
+    );
+    await this.record(tx, operation, 'server:install.complete');
+  }
+
+  async onFailed(tx: Tx, operation: Operation, { code }: OperationFailure): Promise<void> {
+    await tx.manager.update(
+      Server,
+      { id: operation.resourceId, status: 'INSTALLING' },
+      { status: 'INSTALL_FAILED', updatedAt: new Date() },
+    );
+    await this.record(tx, operation, 'server:install.fail', { code });
+  }
+
+  private async record(tx: Tx, { accountId, resourceId }: Operation, event: string, properties = {}): Promise<void> {
+    await this.events.record(tx, { accountId, resourceId, event, properties, ...SYSTEM });
+  }
+}

@@ -1,0 +1,63 @@
+import { Injectable } from '@nestjs/common';
+import { Engine, EngineError } from '../../../drivers/engine/engine.js';
+import type { Tx } from '../../../platform/database/database.js';
+import {
+  HandlesOperation,
+  OperationFailed,
+  OperationHandler,
+  type OperationFailure,
+  type OperationStep,
+} from '../../../platform/operations/operation-handler.js';
+import { Operation } from '../../../platform/operations/operation.entity.js';
+import { Server } from '../server.entity.js';
+import { engineName, SERVER_OPERATIONS, type Limits, type ResizePayload } from '../server.operations.js';
+import { instanceLimits } from './instance-builder.js';
+import { tolerate } from './service-container.js';
+
+/** Gives a service its new limits, live where it runs. */
+@Injectable()
+@HandlesOperation(SERVER_OPERATIONS.resize)
+export class ServerResizeWorker extends OperationHandler {
+  constructor(private readonly engine: Engine) {
+    super();
+  }
+
+  steps({ resourceId, payload }: Operation): OperationStep[] {
+    const { from, to } = payload as ResizePayload;
+    const name = engineName(resourceId);
+    const steps: OperationStep[] = [];
+    if (from.disk !== to.disk) {
+      steps.push({ name: 'disk', run: () => this.disk(name, to), undo: () => this.disk(name, from) });
+    }
+    if (from.ram !== to.ram || from.cpu !== to.cpu) {
+      steps.push({ name: 'limits', run: () => this.limits(name, to), undo: () => this.limits(name, from) });
+    }
+    return steps;
+  }
+
+  async onDone(): Promise<void> {
+    // The rows have had the new limits since the resize was accepted.
+  }
+
+  async onFailed(tx: Tx, { resourceId, payload }: Operation, _failure: OperationFailure): Promise<void> {
+    await tx.manager.update(Server, { id: resourceId }, { ...(payload as ResizePayload).from, updatedAt: new Date() });
+  }
+
+  /** A service whose installation failed has no volume and no container; its next creation goes by the rows. */
+  private async disk(name: string, { disk }: Limits): Promise<void> {
+    try {
+      await tolerate('not_found', this.engine.resizeVolume(name, disk));
+    } catch (error) {
+      if (error instanceof EngineError && (error.code === 'invalid' || error.code === 'conflict')) {
+        throw new OperationFailed('disk_in_use', 'The disk cannot be made smaller than what is in use.', {
+          cause: error,
+        });
+      }
+      throw error;
+    }
+  }
+
+  private async limits(name: string, limits: Limits): Promise<void> {
+    await tolerate('not_found', this.engine.setLimits(name, instanceLimits(limits)));
+  }
+}

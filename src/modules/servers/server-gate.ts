@@ -1,0 +1,18 @@
+import { Injectable } from '@nestjs/common';
+import type { Tx } from '../../platform/database/database.js';
+import { stateConflict } from '../../platform/errors/domain-error.js';
+import { busyError, OperationsService } from '../../platform/operations/operations.service.js';
+import { ALLOWED_ACTIONS, type ServerAction } from './server-status.js';
+import type { Server } from './server.entity.js';
+
+/** Refuses what a service's state does not allow, and what would have to wait for another operation on it. */
+@Injectable()
+export class ServerGate {
+  constructor(private readonly operations: OperationsService) {}
+
+  async mustAllow(tx: Tx, server: Server, action: ServerAction): Promise<void> {
+    if (ALLOWED_ACTIONS[server.status][action] !== 'run') throw stateConflict(action, server.status);
+    const running = await this.operations.active(tx, server.id);
+    if (running) throw busyError(running, server.status);
+  }
+}

@@ -1,0 +1,12 @@
+import { PanelApi } from '../../../platform/auth/panel-api.decorator.js';
+import { AlertsService } from './alerts.service.js';
+import { CrashesService } from './crashes.service.js';
+import { SettingsRoutes } from './settings.routes.js';
+import { SettingsService } from './settings.service.js';
+
+@PanelApi('servers/:id', 'settings')
+export class SettingsPanelController extends SettingsRoutes {
+  constructor(settings: SettingsService, alerts: AlertsService, crashes: CrashesService) {
+    super(settings, alerts, crashes);
+  }
+}

@@ -1,0 +1,139 @@
+import { Injectable } from '@nestjs/common';
+import { Database } from '../../../platform/database/database.js';
+import type {
+  ServedRead,
+  ServiceSecrets,
+  VaultRead,
+  VaultReadsAnswer,
+  VaultRefusal,
+} from '../../../platform/internal-api/vault-reads.contract.js';
+import { ServerDirectory, type ServerStanding } from '../../servers/server-directory.service.js';
+import { LastReads } from '../store/last-reads.service.js';
+import { OpenedSecrets } from '../store/opened-secrets.js';
+import { accountScope, serverScope } from '../store/scope-name.js';
+import { SecretsReader } from '../store/secrets-reader.service.js';
+import { VaultIntegrityError } from '../store/vault-incidents.service.js';
+import type { NewRead } from './new-read.js';
+import { ReadLog } from './read-log.service.js';
+
+/** States in which a service's program may run. */
+const MAY_RUN = new Set<ServerStanding['status']>(['INSTALLING', 'STARTING', 'RUNNING', 'REINSTALLING']);
+
+/** How long before now a node may say that a program asked. */
+const LATE_MS = 60_000;
+
+type Verdict = OpenedSecrets | { refused: VaultRefusal; incident?: string };
+type Services = VaultReadsAnswer['services'];
+
+/**
+ * What nodes ask for their programs. A node is told nothing of services that are not its own, and of those only what the
+ * ledger of addresses and the service's state bear out.
+ */
+@Injectable()
+export class NodeReads {
+  constructor(
+    private readonly database: Database,
+    private readonly servers: ServerDirectory,
+    private readonly secrets: SecretsReader,
+    private readonly log: ReadLog,
+    private readonly lastReads: LastReads,
+  ) {}
+
+  /** Recorded as a whole before it is answered. */
+  async answer(nodeId: string, reads: readonly VaultRead[]): Promise<VaultReadsAnswer> {
+    const standing = await this.servers.onNode(nodeId, serverIdsOf(reads));
+    const verdicts = await this.judge(reads, standing);
+    const opened = [...verdicts.values()].filter((verdict) => verdict instanceof OpenedSecrets);
+    try {
+      await this.log.recordAll(
+        reads
+          .filter(({ serverId }) => standing.has(serverId))
+          .map((read) => recordOf(read, verdicts.get(read.serverId))),
+      );
+      this.lastReads.note(opened.flatMap(({ secrets }) => secrets.map(({ id }) => id)));
+      const services: Services = {};
+      for (const [serverId, verdict] of verdicts)
+        services[serverId] = verdict instanceof OpenedSecrets ? clear(verdict) : verdict;
+      return { services };
+    } finally {
+      for (const secrets of opened) secrets.release();
+    }
+  }
+
+  /** Reads that were answered while we were away. */
+  async served(nodeId: string, reads: readonly ServedRead[]): Promise<void> {
+    const standing = await this.servers.onNode(nodeId, serverIdsOf(reads));
+    const known = reads.filter(({ serverId }) => standing.has(serverId));
+    await this.log.recordAll(
+      known.map((read) => ({ ...shared(read), keys: read.keys, refused: read.refused, at: momentOf(read.at) })),
+    );
+    for (const read of known) await this.noteServed(standing.get(read.serverId)!, read);
+  }
+
+  /** By service that secrets were asked for. One read that may not be answered spoils it for all of its service. */
+  private async judge(
+    reads: readonly VaultRead[],
+    standing: Map<string, ServerStanding>,
+  ): Promise<Map<string, Verdict>> {
+    const verdicts = new Map<string, Verdict>();
+    const wanted = new Map<string, ServerStanding>();
+    for (const { serverId, address, refused } of reads) {
+      if (refused !== null) continue;
+      const service = standing.get(serverId);
+      if (service && MAY_RUN.has(service.status) && service.address === address) wanted.set(serverId, service);
+      else verdicts.set(serverId, { refused: 'unknown' });
+    }
+    const asked = [...wanted.values()].filter(({ id }) => !verdicts.has(id));
+    const may = asked.filter(({ suspended }) => !suspended);
+    for (const { id, suspended } of asked) if (suspended) verdicts.set(id, { refused: 'suspended' });
+    const answers = await this.secrets.read(may.map(({ id, accountId }) => ({ serverId: id, accountId })));
+    may.forEach(({ id }, index) => verdicts.set(id, verdictOf(answers[index]!)));
+    return verdicts;
+  }
+
+  private async noteServed({ id, accountId }: ServerStanding, read: ServedRead): Promise<void> {
+    if (read.refused !== null || read.keys.length === 0) return;
+    const rows = await this.database.manager.query<{ id: string; keyName: string; scope: string }[]>(
+      `SELECT id, key_name AS keyName, scope FROM vault_secrets
+        WHERE scope IN (?) AND key_name IN (?) AND deleted_at IS NULL`,
+      [[serverScope(id), accountScope(accountId)], read.keys],
+    );
+    const own = new Set(rows.filter(({ scope }) => scope === serverScope(id)).map(({ keyName }) => keyName));
+    const meant = rows.filter(({ scope, keyName }) => scope === serverScope(id) || !own.has(keyName));
+    this.lastReads.note(
+      meant.map((row) => row.id),
+      momentOf(read.at).getTime(),
+    );
+  }
+}
+
+function serverIdsOf(reads: readonly VaultRead[]): string[] {
+  return [...new Set(reads.map(({ serverId }) => serverId))];
+}
+
+function verdictOf(answer: OpenedSecrets | Error): Verdict {
+  if (answer instanceof OpenedSecrets) return answer.hold();
+  if (answer instanceof VaultIntegrityError) return { refused: 'integrity', incident: answer.incident };
+  throw answer;
+}
+
+function shared({ id, serverId, address }: VaultRead): Pick<NewRead, 'readId' | 'serverId' | 'via' | 'address'> {
+  return { readId: id, serverId, via: 'broker', address };
+}
+
+function recordOf(read: VaultRead, verdict: Verdict | undefined): NewRead {
+  const refused = read.refused ?? (verdict && 'refused' in verdict ? verdict.refused : null);
+  const keys = refused === null && verdict instanceof OpenedSecrets ? verdict.keys : [];
+  const earliest = Date.now() - LATE_MS;
+  const at = momentOf(read.at);
+  return { ...shared(read), refused, keys, at: at.getTime() < earliest ? new Date() : at };
+}
+
+/** A node's clock may be ahead; nothing was read in the future. */
+function momentOf(text: string): Date {
+  return new Date(Math.min(Date.parse(text), Date.now()));
+}
+
+function clear({ secrets }: OpenedSecrets): ServiceSecrets {
+  return { secrets: secrets.map(({ key, value }) => ({ key, value: value.toString('utf8') })) };
+}

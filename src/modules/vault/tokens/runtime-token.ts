@@ -1,0 +1,19 @@
+import { createHash, randomBytes } from 'node:crypto';
+
+const BYTES = 24;
+const SHOWN = 'evt_'.length + 8;
+const BEARER = /^[Bb]earer (evt_[0-9a-f]{48})$/;
+
+export function newRuntimeToken(): { token: string; prefix: string; hash: string } {
+  const token = `evt_${randomBytes(BYTES).toString('hex')}`;
+  return { token, prefix: token.slice(0, SHOWN), hash: hashOfToken(token).toString('hex') };
+}
+
+export function hashOfToken(token: string): Buffer {
+  return createHash('sha256').update(token).digest();
+}
+
+/** The token in the header; null when there is none of the right shape. */
+export function tokenIn(authorization: string | undefined): string | null {
+  return BEARER.exec(authorization ?? '')?.[1] ?? null;
+}
