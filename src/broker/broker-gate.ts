@@ -1,0 +1,113 @@
+import { Injectable } from '@nestjs/common';
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import type { NextFunction, Request, RequestHandler, Response } from 'express';
+import { sendProblem, type Problem } from '../platform/http/problem.js';
+import type { Caller } from './caller.js';
+import { CallerMap } from './caller-map.js';
+import { BrokerSettings } from './broker-settings.js';
+import { refusalOf } from './request-rules.js';
+import { SecretReads } from './secret-reads.service.js';
+import { StrangerLog } from './stranger-log.js';
+
+/** How long a call may be ahead of the engine's news that its container runs. */
+const AHEAD_MS = 1000;
+/** Answers one service may have outstanding; more can only be wanted by who does not read them. */
+const MAX_OUTSTANDING = 32;
+
+const UNKNOWN: Problem = { status: 403, code: 'unknown_caller', detail: 'This address is of no running service.' };
+const CANNOT_TELL: Problem = {
+  status: 503,
+  code: 'engine_unavailable',
+  detail: 'It cannot be told at the moment who is calling.',
+  headers: { 'Retry-After': '1' },
+};
+const TOO_MANY: Problem = {
+  status: 429,
+  code: 'too_many_outstanding',
+  detail: 'Too many requests at the same time.',
+  headers: { 'Retry-After': '1' },
+};
+
+const callers = new WeakMap<IncomingMessage, Caller>();
+
+/** The service that a request comes from, as the gate found it. */
+export function callerOf(request: IncomingMessage): Caller {
+  const caller = callers.get(request);
+  if (!caller) throw new Error('no gate before this route');
+  return caller;
+}
+
+/**
+ * What every request meets first. Who it comes from is told by the address of its connection's other end and by nothing
+ * in it, and a connection belongs to the run of the service that made it: to none after that.
+ */
+@Injectable()
+export class BrokerGate {
+  private readonly owners = new WeakMap<Socket, Caller>();
+  private readonly outstanding = new WeakMap<Caller, number>();
+
+  constructor(
+    private readonly settings: BrokerSettings,
+    private readonly map: CallerMap,
+    private readonly reads: SecretReads,
+    private readonly strangers: StrangerLog,
+  ) {}
+
+  readonly handle: RequestHandler = (request, response, next) => {
+    response.setHeader('Cache-Control', 'no-store');
+    response.setHeader('X-Content-Type-Options', 'nosniff');
+    const address = request.socket.remoteAddress ?? '';
+    const caller = this.map.at(address);
+    if (caller) this.admit(caller, request, response, next);
+    else void this.waitFor(address, request, response, next);
+  };
+
+  private async waitFor(address: string, request: Request, response: Response, next: NextFunction): Promise<void> {
+    const caller = await this.map.awaited(address, AHEAD_MS);
+    if (caller) this.admit(caller, request, response, next);
+    else if (this.map.knows) this.refuseStranger(address, request, response);
+    else sendProblem(request, response, CANNOT_TELL);
+  }
+
+  private admit(caller: Caller, request: Request, response: Response, next: NextFunction): void {
+    const { socket } = request;
+    const owner = this.owners.get(socket);
+    if (owner === undefined) this.owners.set(socket, caller);
+    else if (owner !== caller) {
+      this.refuseStranger(caller.address, request, response);
+      return;
+    }
+    const refusal = refusalOf(request, this.settings);
+    if (refusal) {
+      const { status, reason, detail } = refusal;
+      this.reads.refused(caller, reason);
+      // What follows on this connection may be the body of what was refused.
+      response.setHeader('Connection', 'close');
+      if (status === 405) response.setHeader('Allow', 'GET, HEAD');
+      sendProblem(request, response, { status, code: `${reason}_refused`, detail });
+      return;
+    }
+    if (!this.countIn(caller, response)) {
+      sendProblem(request, response, TOO_MANY);
+      return;
+    }
+    callers.set(request, caller);
+    next();
+  }
+
+  private refuseStranger(address: string, request: Request, response: Response): void {
+    this.strangers.called(address);
+    response.setHeader('Connection', 'close');
+    if (request.path === '/v1/health') response.status(403).json({ ok: false });
+    else sendProblem(request, response, UNKNOWN);
+  }
+
+  private countIn(caller: Caller, response: Response): boolean {
+    const before = this.outstanding.get(caller) ?? 0;
+    if (before >= MAX_OUTSTANDING) return false;
+    this.outstanding.set(caller, before + 1);
+    response.once('close', () => this.outstanding.set(caller, this.outstanding.get(caller)! - 1));
+    return true;
+  }
+}

@@ -1,0 +1,44 @@
+import 'reflect-metadata';
+import { ConfigError, loadConfig, type Role } from './config/config.js';
+import { health } from './platform/observability/health.js';
+import { createLogger } from './platform/observability/logger.js';
+import { metrics } from './platform/observability/metrics.js';
+import { OperatorListener } from './platform/observability/operator-listener.js';
+import { startApi } from './roles/api.js';
+import { startBroker } from './roles/broker.js';
+import { startNode } from './roles/node.js';
+import { startWorker } from './roles/worker.js';
+import type { RunningRole, StartRole } from './roles/role.js';
+
+const ROLES: Record<Role, StartRole> = { api: startApi, worker: startWorker, node: startNode, broker: startBroker };
+
+/** What a graceful end may take before the process ends regardless. */
+const SHUTDOWN_MS = 45_000;
+
+async function main(): Promise<void> {
+  const config = loadConfig();
+  const log = createLogger(config);
+  // Left alone, this signal opens Node's debugger, and by it the memory that secrets pass through.
+  process.on('SIGUSR1', () => log.warn('SIGUSR1 is ignored'));
+  process.on('unhandledRejection', (error) => log.error({ err: error }, 'unhandled rejection'));
+  const { metricsHost: host, metricsPort: port } = config;
+  const operators = await OperatorListener.open({ host, port, metrics, health, log });
+  const running: RunningRole[] = [];
+  for (const role of new Set(config.roles)) running.push(await ROLES[role](config, log));
+
+  const end = async (signal: string): Promise<void> => {
+    log.info({ signal }, 'ending');
+    setTimeout(() => process.exit(1), SHUTDOWN_MS).unref();
+    // The api goes last: the other roles still speak to it.
+    for (const role of running.reverse()) await role.close();
+    await operators.close();
+    log.info('ended');
+    process.exit(0);
+  };
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => void end(signal));
+}
+
+main().catch((error: unknown) => {
+  process.stderr.write(`${error instanceof ConfigError ? error.message : String((error as Error).stack)}\n`);
+  process.exit(1);
+});

@@ -1,0 +1,74 @@
+import type { InternalApiClient } from '../../platform/internal-api/internal-api.client.js';
+import type { FirewallRule } from '../../platform/internal-api/internal-api.contract.js';
+import type { AppLogger } from '../../platform/observability/logger.js';
+import { applyRuleset, tableExists } from './nftables.js';
+import { ruleset } from './ruleset.js';
+
+const ASK_EVERY_MS = 2000;
+/** Somebody who reloads their own rules may have removed ours. */
+const LOOK_EVERY_MS = 20_000;
+
+/**
+ * Keeps the node's packet filter as the control plane wants it. The rules stay when this process ends, as the services run
+ * on; the next one replaces them as a whole.
+ */
+export class Firewall {
+  private timer: NodeJS.Timeout | undefined;
+  private round: Promise<void> = Promise.resolve();
+  private stopped = false;
+  private failing = false;
+  private version: string | null = null;
+  private rules: FirewallRule[] = [];
+  private lookedAt = 0;
+
+  constructor(
+    private readonly table: string,
+    private readonly api: InternalApiClient,
+    private readonly log: AppLogger,
+  ) {}
+
+  start(): void {
+    this.again(0);
+  }
+
+  async stop(): Promise<void> {
+    this.stopped = true;
+    clearTimeout(this.timer);
+    await this.round;
+  }
+
+  private again(afterMs: number): void {
+    if (this.stopped) return;
+    this.timer = setTimeout(() => {
+      this.round = this.keep().finally(() => this.again(ASK_EVERY_MS));
+    }, afterMs);
+  }
+
+  private async keep(): Promise<void> {
+    try {
+      const { version, rules } = await this.api.firewall(this.version);
+      if (rules !== null) await this.apply(version, rules);
+      else await this.look();
+      if (this.failing) this.log.info('the firewall is kept up to date again');
+      this.failing = false;
+    } catch (error) {
+      if (!this.failing) this.log.warn({ err: error }, 'the firewall is not up to date; trying again');
+      this.failing = true;
+    }
+  }
+
+  private async apply(version: string, rules: FirewallRule[]): Promise<void> {
+    await applyRuleset(ruleset(this.table, rules));
+    this.version = version;
+    this.rules = rules;
+    this.lookedAt = Date.now();
+  }
+
+  private async look(): Promise<void> {
+    if (Date.now() - this.lookedAt < LOOK_EVERY_MS) return;
+    this.lookedAt = Date.now();
+    if (await tableExists(this.table)) return;
+    this.log.warn({ table: this.table }, 'somebody removed the firewall rules of services; they are put back');
+    await applyRuleset(ruleset(this.table, this.rules));
+  }
+}

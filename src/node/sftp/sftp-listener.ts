@@ -1,0 +1,155 @@
+import { createSecretKey } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type AddressInfo, type Socket } from 'node:net';
+import ssh2, { type AuthContext, type Connection, type ServerConfig } from 'ssh2';
+import { InternalApiRefusal, type InternalApiClient } from '../../platform/internal-api/internal-api.client.js';
+import type { SftpLoginAnswer } from '../../platform/internal-api/internal-api.contract.js';
+import type { AppLogger } from '../../platform/observability/logger.js';
+import { SftpClient, type SftpParts } from './sftp-client.js';
+
+/** Ciphers that are authenticated as a whole: nothing can be cut out of a handshake (Terrapin). Nothing is compressed. */
+const ALGORITHMS: ServerConfig['algorithms'] = {
+  kex: ['curve25519-sha256', 'curve25519-sha256@libssh.org', 'ecdh-sha2-nistp256'],
+  serverHostKey: ['ssh-ed25519'],
+  cipher: ['aes256-gcm@openssh.com', 'aes128-gcm@openssh.com'],
+  hmac: ['hmac-sha2-256-etm@openssh.com'],
+  compress: ['none'],
+};
+
+const AUTH_MS = 20_000;
+const PASSWORD_TRIES = 3;
+/** Clients offer a handful of keys before they ask for a password. */
+const AUTH_REQUESTS = 20;
+const CONNECTIONS = 512;
+const CONNECTIONS_OF_ADDRESS = 32;
+
+/** The SFTP side of the node: lets people in by the control plane's word, to the files of one service. */
+export class SftpListener {
+  private readonly sockets = createServer({ noDelay: true });
+  private readonly connections = new Map<Connection, string>();
+
+  constructor(
+    hostKey: string,
+    private readonly api: InternalApiClient,
+    private readonly parts: SftpParts,
+    private readonly log: AppLogger,
+  ) {
+    const config = {
+      hostKeys: [hostKey],
+      algorithms: ALGORITHMS,
+      ident: 'SFTP',
+      keepaliveInterval: 30_000,
+      keepaliveCountMax: 4,
+    };
+    const server = new ssh2.Server(config, (connection, { ip }) => this.welcome(connection, ip));
+    this.sockets.maxConnections = CONNECTIONS;
+    this.sockets.on('connection', (socket) => server.injectSocket(inOneGo(socket)));
+    this.sockets.on('error', (error: unknown) => this.log.error({ err: error }, 'the SFTP listener failed'));
+  }
+
+  async listen(host: string, port: number): Promise<number> {
+    this.sockets.listen(port, host);
+    await once(this.sockets, 'listening');
+    return (this.sockets.address() as AddressInfo).port;
+  }
+
+  async close(): Promise<void> {
+    const closed = new Promise<void>((resolve) => this.sockets.close(() => resolve()));
+    for (const connection of this.connections.keys()) connection.end();
+    await closed;
+  }
+
+  private welcome(connection: Connection, address: string): void {
+    const others = [...this.connections.values()].filter((known) => known === address).length;
+    this.connections.set(connection, address);
+    const deadline = setTimeout(() => connection.end(), AUTH_MS);
+    connection.on('close', () => {
+      clearTimeout(deadline);
+      this.connections.delete(connection);
+    });
+    connection.on('error', (error) => this.log.debug({ err: error, address }, 'SFTP connection failed'));
+    if (others >= CONNECTIONS_OF_ADDRESS) {
+      connection.end();
+      return;
+    }
+    let login: SftpLoginAnswer | undefined;
+    const tries = { requests: 0, passwords: 0 };
+    connection.on('authentication', (context) => {
+      void this.authenticate(connection, context, address, tries, (answer) => (login = answer));
+    });
+    connection.on('rekey', () => prepareKeys(connection));
+    connection.on('ready', () => {
+      clearTimeout(deadline);
+      prepareKeys(connection);
+      if (login) new SftpClient(connection, { ...login, address }, this.parts).serve();
+      else connection.end();
+    });
+  }
+
+  private async authenticate(
+    connection: Connection,
+    context: AuthContext,
+    address: string,
+    tries: { requests: number; passwords: number },
+    welcome: (answer: SftpLoginAnswer) => void,
+  ): Promise<void> {
+    if (++tries.requests > AUTH_REQUESTS) {
+      connection.end();
+      return;
+    }
+    if (context.method !== 'password') {
+      context.reject(['password']);
+      return;
+    }
+    const { username, password } = context;
+    const answer = await this.ask({ username, password, address });
+    if (answer) {
+      welcome(answer);
+      context.accept();
+      return;
+    }
+    context.reject(['password']);
+    if (++tries.passwords >= PASSWORD_TRIES) connection.end();
+  }
+
+  private async ask(login: { username: string; password: string; address: string }): Promise<SftpLoginAnswer | null> {
+    try {
+      return await this.api.sftpLogin(login);
+    } catch (error) {
+      const refused = error instanceof InternalApiRefusal && error.status < 500;
+      if (!refused) this.log.warn({ err: error }, 'SFTP logins cannot be checked');
+      return null;
+    }
+  }
+}
+
+/** The library writes each packet in several pieces. What is written in one turn is handed to the kernel as a whole. */
+function inOneGo(socket: Socket): Socket {
+  const write = socket.write.bind(socket) as (...args: unknown[]) => boolean;
+  let gathering = false;
+  socket.write = (...args: unknown[]) => {
+    if (!gathering) {
+      gathering = true;
+      socket.cork();
+      process.nextTick(() => {
+        gathering = false;
+        socket.uncork();
+      });
+    }
+    return write(...args);
+  };
+  return socket;
+}
+
+/**
+ * The library makes a cipher for each packet, and looking at a key's bytes each time costs Node more than the cipher: it is
+ * given the keys as objects. Where it has no such keys, or ciphers in a way of its own, nothing changes.
+ */
+function prepareKeys(connection: Connection): void {
+  const { _cipher: cipher, _decipher: decipher } =
+    (connection as { _protocol?: { _cipher?: { _encKey?: unknown }; _decipher?: { _decipherKey?: unknown } } })
+      ._protocol ?? {};
+  if (cipher && Buffer.isBuffer(cipher._encKey)) cipher._encKey = createSecretKey(cipher._encKey);
+  if (decipher && Buffer.isBuffer(decipher._decipherKey))
+    decipher._decipherKey = createSecretKey(decipher._decipherKey);
+}

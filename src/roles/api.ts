@@ -1,0 +1,36 @@
+import { NestFactory } from '@nestjs/core';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import type { RequestHandler } from 'express';
+import type { Config } from '../config/config.js';
+import { InternalListener } from '../modules/nodes/internal-listener.js';
+import { configureHttp, HTTP_APPLICATION_OPTIONS } from '../platform/http/setup-http.js';
+import { NestLogger, type AppLogger } from '../platform/observability/logger.js';
+import { ApiModule } from './api.module.js';
+import type { RunningRole } from './role.js';
+
+/** The application of the api role, not listening yet. */
+export async function createApi(config: Config, log: AppLogger): Promise<NestExpressApplication> {
+  const app = await NestFactory.create<NestExpressApplication>(ApiModule.forRoot(config, log), {
+    ...HTTP_APPLICATION_OPTIONS,
+    logger: new NestLogger(log),
+    abortOnError: false,
+  });
+  configureHttp(app);
+  app.use(app.get(InternalListener).gate);
+  return app;
+}
+
+/** The public and panel API on one listener, the nodes' on a private one. */
+export async function startApi(config: Config, log: AppLogger): Promise<RunningRole> {
+  const app = await createApi(config, log);
+  await app.listen(config.port, config.host);
+  const internal = app.get(InternalListener);
+  await internal.open(app.getHttpAdapter().getInstance() as RequestHandler, config.internalHost, config.internalPort);
+  log.info({ url: await app.getUrl(), internalPort: internal.port }, 'api listens');
+  return {
+    close: async () => {
+      await internal.close();
+      await app.close();
+    },
+  };
+}

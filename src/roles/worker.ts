@@ -1,0 +1,40 @@
+import { Module, type DynamicModule } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import type { Config } from '../config/config.js';
+import { NotificationsWorkerModule } from '../modules/notifications/notifications.module.js';
+import { ServersWorkerModule } from '../modules/servers/servers.module.js';
+import { VaultWorkerModule } from '../modules/vault/vault.module.js';
+import { NestLogger, type AppLogger } from '../platform/observability/logger.js';
+import { OperationsWorkerModule } from '../platform/operations/operations.module.js';
+import { ArchiverModule } from './archiver.module.js';
+import { ControlPlaneModule } from './control-plane.module.js';
+import { NotifierModule } from './notifier.module.js';
+import type { RunningRole } from './role.js';
+
+@Module({})
+class WorkerModule {
+  static forRoot(config: Config, log: AppLogger): DynamicModule {
+    return {
+      module: WorkerModule,
+      imports: [
+        ControlPlaneModule.forRoot('worker', config, log),
+        NotifierModule,
+        ArchiverModule,
+        OperationsWorkerModule,
+        ServersWorkerModule,
+        NotificationsWorkerModule,
+        VaultWorkerModule,
+      ],
+    };
+  }
+}
+
+/** Carries out operations: every change to the engine is made here. */
+export async function startWorker(config: Config, log: AppLogger): Promise<RunningRole> {
+  const app = await NestFactory.createApplicationContext(WorkerModule.forRoot(config, log), {
+    logger: new NestLogger(log),
+    abortOnError: false,
+  });
+  log.info('worker takes operations');
+  return app;
+}

@@ -1,0 +1,40 @@
+import { Module } from '@nestjs/common';
+import { ACCOUNT_PANEL_CONTROLLERS } from '../modules/accounts/account-controllers.js';
+import { NotificationsPanelController } from '../modules/notifications/notifications.panel.controller.js';
+import { NotificationsModule } from '../modules/notifications/notifications.module.js';
+import { OperationsPanelController } from '../modules/operations/operations.panel.controller.js';
+import { AllocationsPanelController } from '../modules/servers/allocations/allocations.panel.controller.js';
+import { DbConnectionPanelController } from '../modules/servers/db-connection/db-connection.panel.controller.js';
+import { BackupsPanelController } from '../modules/servers/backups/backups.panel.controller.js';
+import { ConsolePanelController } from '../modules/servers/console/console.panel.controller.js';
+import { ExecPanelController } from '../modules/servers/exec/exec.panel.controller.js';
+import { SchedulesPanelController } from '../modules/servers/schedules/schedules.panel.controller.js';
+import { SettingsPanelController } from '../modules/servers/settings/settings.panel.controller.js';
+import { ServersModule } from '../modules/servers/servers.module.js';
+import { SftpPanelController } from '../modules/servers/sftp/sftp.panel.controller.js';
+import { ServersPanelController } from '../modules/servers/servers.panel.controller.js';
+import { AccountVaultPanelController } from '../modules/vault/account-vault.panel.controller.js';
+import { ServerVaultPanelController } from '../modules/vault/server-vault.panel.controller.js';
+import { VaultModule } from '../modules/vault/vault.module.js';
+
+/** What stands under `/panel`. */
+@Module({
+  imports: [ServersModule, NotificationsModule, VaultModule],
+  controllers: [
+    ...ACCOUNT_PANEL_CONTROLLERS,
+    ServersPanelController,
+    AllocationsPanelController,
+    SftpPanelController,
+    DbConnectionPanelController,
+    BackupsPanelController,
+    ConsolePanelController,
+    ExecPanelController,
+    SchedulesPanelController,
+    SettingsPanelController,
+    ServerVaultPanelController,
+    AccountVaultPanelController,
+    OperationsPanelController,
+    NotificationsPanelController,
+  ],
+})
+export class PanelApiModule {}

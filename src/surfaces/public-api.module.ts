@@ -1,0 +1,40 @@
+import { Module } from '@nestjs/common';
+import { ACCOUNT_PUBLIC_CONTROLLERS } from '../modules/accounts/account-controllers.js';
+import { NotificationsPublicController } from '../modules/notifications/notifications.public.controller.js';
+import { NotificationsModule } from '../modules/notifications/notifications.module.js';
+import { OperationsPublicController } from '../modules/operations/operations.public.controller.js';
+import { AllocationsPublicController } from '../modules/servers/allocations/allocations.public.controller.js';
+import { DbConnectionPublicController } from '../modules/servers/db-connection/db-connection.public.controller.js';
+import { BackupsPublicController } from '../modules/servers/backups/backups.public.controller.js';
+import { ConsolePublicController } from '../modules/servers/console/console.public.controller.js';
+import { ExecPublicController } from '../modules/servers/exec/exec.public.controller.js';
+import { SchedulesPublicController } from '../modules/servers/schedules/schedules.public.controller.js';
+import { SettingsPublicController } from '../modules/servers/settings/settings.public.controller.js';
+import { ServersModule } from '../modules/servers/servers.module.js';
+import { SftpPublicController } from '../modules/servers/sftp/sftp.public.controller.js';
+import { ServersPublicController } from '../modules/servers/servers.public.controller.js';
+import { AccountVaultPublicController } from '../modules/vault/account-vault.public.controller.js';
+import { ServerVaultPublicController } from '../modules/vault/server-vault.public.controller.js';
+import { VaultModule } from '../modules/vault/vault.module.js';
+
+/** What stands under `/api/v1`. */
+@Module({
+  imports: [ServersModule, NotificationsModule, VaultModule],
+  controllers: [
+    ...ACCOUNT_PUBLIC_CONTROLLERS,
+    ServersPublicController,
+    AllocationsPublicController,
+    SftpPublicController,
+    DbConnectionPublicController,
+    BackupsPublicController,
+    ConsolePublicController,
+    ExecPublicController,
+    SchedulesPublicController,
+    SettingsPublicController,
+    ServerVaultPublicController,
+    AccountVaultPublicController,
+    OperationsPublicController,
+    NotificationsPublicController,
+  ],
+})
+export class PublicApiModule {}
