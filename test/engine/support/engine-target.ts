@@ -1,0 +1,79 @@
+import { randomBytes } from 'node:crypto';
+import type { Engine, InstanceSpec } from '../../../src/drivers/engine/engine.js';
+import type { Program } from './programs.js';
+
+export type Overrides = Partial<Omit<InstanceSpec, 'environment' | 'name'>> & {
+  environment?: Record<string, string>;
+  volumeMb?: number;
+};
+
+/** An engine under test: how to come by one, and how to put a program into it. */
+export abstract class EngineTarget {
+  protected readonly made: string[] = [];
+  private nextAddress = 0;
+
+  constructor(readonly title: string) {}
+
+  abstract readonly engine: Engine;
+  abstract readonly network: { name: string; gateway: string; prefix: string };
+  abstract open(): Promise<void>;
+  abstract close(): Promise<void>;
+  /** A second connection to where nothing listens. */
+  abstract unreachable(): Promise<Engine>;
+  /** Turns a program into what makes the engine run it. */
+  protected abstract program(name: string, program: Program): Record<string, string>;
+
+  newName(): string {
+    return `t-${randomBytes(5).toString('hex')}`;
+  }
+
+  /** Makes a volume and a stopped instance whose first start installs and runs `program`. */
+  async make(program: Program, overrides: Overrides = {}): Promise<InstanceSpec> {
+    const name = this.newName();
+    const spec = this.spec(name, program, overrides);
+    await this.engine.createVolume({ name, sizeMb: overrides.volumeMb ?? 64, owner: spec.owner });
+    this.made.push(name);
+    await this.inCreationTurn(() => this.engine.createInstance(spec));
+    return spec;
+  }
+
+  /** For engines that must not be asked for two new instances at the same moment. */
+  protected inCreationTurn(create: () => Promise<void>): Promise<void> {
+    return create();
+  }
+
+  spec(name: string, program: Program, overrides: Overrides = {}): InstanceSpec {
+    const { environment = {}, volumeMb: _, ...rest } = overrides;
+    return {
+      name,
+      owner: `owner-of-${name}`,
+      image: 'nodejs',
+      volume: name,
+      limits: { memoryMb: 256, cpuPercent: 100, processes: 100 },
+      rootDiskMb: 2048,
+      network: { name: this.network.name, address: this.address(), gateway: this.network.gateway },
+      ports: [],
+      ...rest,
+      environment: {
+        BERTH_PHASE: 'install',
+        SERVER_PORT: '3000',
+        STARTUP_FILE: 'index.js',
+        ...this.program(name, program),
+        ...environment,
+      },
+    };
+  }
+
+  async clean(): Promise<void> {
+    for (const name of this.made.splice(0)) {
+      await this.engine.deleteInstance(name);
+      await this.engine.deleteVolume(name);
+    }
+  }
+
+  /** Addresses from the end of the network, away from those other suites hand out. */
+  address(): string {
+    const last = 250 - (this.nextAddress++ % 200);
+    return `${this.network.prefix}.${last}`;
+  }
+}

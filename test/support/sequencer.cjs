@@ -1,0 +1,9 @@
+const { default: Sequencer } = require('@jest/test-sequencer');
+
+/** The longest first: what takes minutes must not begin when all else has ended. */
+module.exports = class extends Sequencer {
+  sort(tests) {
+    const isLong = ({ path }) => Number(path.endsWith('-killed.spec.ts'));
+    return [...super.sort(tests)].sort((a, b) => isLong(b) - isLong(a));
+  }
+};
