@@ -5,7 +5,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import ssh2, { type SFTPWrapper } from 'ssh2';
 import type { TestAccount } from '../support/app.js';
-import { freePorts } from '../support/app.js';
+import { freePort } from '../support/free-ports.js';
 import { until } from '../support/until.js';
 import { Hosting, onEngine, powered, reach, runningServer, SMALL, type Server } from './support/hosting.js';
 import { OpenSsh, type Login } from './support/openssh.js';
@@ -22,7 +22,7 @@ onEngine('SFTP', () => {
 
   beforeAll(async () => {
     openssh = new OpenSsh();
-    [port] = (await freePorts(1)) as [number];
+    port = await freePort();
     hosting = await Hosting.start({
       env: {
         SFTP_PORT: String(port),
@@ -324,7 +324,7 @@ onEngine('SFTP', () => {
 
   test('another node leaves the sessions of this one alone, and does without sockets', async () => {
     const { client, sftp } = await session();
-    const [other] = (await freePorts(1)) as [number];
+    const other = await freePort();
     const settings = { NODE_NAME: 'another', SFTP_PORT: String(other), WORKSHOP_SOCKET_DIR: '', CONSOLE_PORT: '0' };
     const added = await hosting.add(['node'], settings);
     const content = randomBytes(1_000_000);

@@ -1,8 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
 import { mkdtempSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -21,6 +19,7 @@ import { EventRecorder } from '../../src/platform/events/event-recorder.js';
 import { Api, type Answer } from './api.js';
 import { Browser } from './browser.js';
 import { TestDatabase } from './database.js';
+import { freePorts } from './free-ports.js';
 import { RoleProcess, type RoleName } from './role-process.js';
 import { stack } from './stack.js';
 
@@ -232,20 +231,6 @@ function withoutMetricsPort(env: Record<string, string>): Record<string, string>
 async function registerNode(database: TestDatabase, env: Record<string, string>): Promise<void> {
   const config = loadConfig(env, '/dev/null');
   await new NodesService(database.database).register(config.nodeName, readSecretFile(config, 'nodeTokenFile'));
-}
-
-/** Ports that nobody listens on; all are held until all are found, so that they differ. */
-export async function freePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(
-    Array.from({ length: count }, async () => {
-      const server = createServer().listen(0, '127.0.0.1');
-      await once(server, 'listening');
-      return server;
-    }),
-  );
-  const ports = servers.map((server) => (server.address() as AddressInfo).port);
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
-  return ports;
 }
 
 const REDIS_NUMBERS = [15, 14, 13, 12, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1];

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { once } from 'node:events';
 import { Redis } from 'ioredis';
-import { freePort } from './free-port.js';
+import { freePort } from './free-ports.js';
 
 /** A Redis of a test's own, to be paused and killed without disturbing anybody. It keeps nothing on disk. */
 export class RedisServer {

@@ -78,7 +78,8 @@ export class RoleProcess {
       createInterface({ input: child.stdout }).on('line', take);
       createInterface({ input: child.stderr }).on('line', take);
       child.once('error', (error) => fail(error.message));
-      child.once('exit', () => setImmediate(() => fail('ended while starting')));
+      // Not `exit`: what it wrote last may still be on its way.
+      child.once('close', (code, signal) => fail(`ended with ${code ?? signal} while starting`));
     });
   }
 

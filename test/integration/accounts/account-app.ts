@@ -19,7 +19,7 @@ import { configureHttp, HTTP_APPLICATION_OPTIONS } from '../../../src/platform/h
 import { createLogger, NestLogger } from '../../../src/platform/observability/logger.js';
 import { ObservabilityModule } from '../../../src/platform/observability/observability.module.js';
 import { RedisModule } from '../../../src/platform/redis/redis.module.js';
-import { freePort } from '../../support/free-port.js';
+import { freePort } from '../../support/free-ports.js';
 import { stack } from '../../support/stack.js';
 
 export const ENTITIES = [...ACCOUNT_ENTITIES, ActivityEvent, IdempotencyKey];

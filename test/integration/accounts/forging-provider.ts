@@ -1,7 +1,7 @@
 import { createHmac, createSign, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { Browser } from '../../support/browser.js';
-import { freePort } from '../../support/free-port.js';
+import { freePort } from '../../support/free-ports.js';
 
 type Claims = Record<string, unknown>;
 
