@@ -79,33 +79,37 @@ export async function bringTestStack(steps, { images }) {
   writeJson(join(layout.state, 'stack.json'), description);
   const lines = Object.entries(env).map(([name, value]) => `${name}='${value}'\n`);
   writePrivate(join(layout.state, 'env'), lines.join(''));
+  if (imageBuild) {
+    // Right away: until the bridge is there, another stack that is being started would choose the same.
+    await steps.step('engine for tests: project, pool, network', async (note) => berth(env, ['engine', 'setup'], note));
+  }
   return { ...description, imageBuild };
 }
 
 /**
- * The engine's project, pool, network and images, as the tests of services need them.
+ * The images that services in the tests run in.
  * @param {import('./terminal.mjs').Steps} steps
  * @param {TestStack} stack
  */
 export async function prepareTestEngine(steps, { env, noEngine, imageBuild }) {
   if (noEngine) return;
   if (imageBuild) await steps.step('runtime images built', (note) => imageBuild.wait(note));
-  const layout = layoutOf('test');
-  const berth = (/** @type {string[]} */ args, /** @type {(text: string) => void} */ note) => {
-    const command = [join(REPOSITORY, 'dist', 'src', 'cli', 'berth.js'), ...args, '--json'];
-    const settings = { ...plainEnvironment(layout), ...env };
-    return run(PROJECT_NODE, command, {
-      cwd: REPOSITORY,
-      env: settings,
-      onLine: note,
-      title: `berth ${args.join(' ')}`,
-    });
-  };
-  await steps.step(
-    'engine for tests: project, pool, network',
-    async (note) => void (await berth(['engine', 'setup'], note)),
-  );
-  await steps.step('engine for tests: runtime images', async (note) => void (await berth(['image', 'build'], note)));
+  await steps.step('engine for tests: runtime images', async (note) => berth(env, ['image', 'build'], note));
+}
+
+/**
+ * An operator's command on the test stack.
+ * @param {Record<string, string>} env
+ * @param {string[]} args
+ * @param {(text: string) => void} note
+ */
+async function berth(env, args, note) {
+  await run(PROJECT_NODE, [join(REPOSITORY, 'dist', 'src', 'cli', 'berth.js'), ...args, '--json'], {
+    cwd: REPOSITORY,
+    env: { ...plainEnvironment(layoutOf('test')), ...env },
+    onLine: note,
+    title: `berth ${args.join(' ')}`,
+  });
 }
 
 /** Starts again what a test took away and, failing half-way, did not give back. */

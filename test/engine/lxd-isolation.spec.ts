@@ -1,4 +1,5 @@
 import { createSocket } from 'node:dgram';
+import { readdir, readFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import type { InstanceSpec } from '../../src/drivers/engine/engine.js';
 import { hasLxd, LxdTarget } from './support/lxd-target.js';
@@ -18,6 +19,15 @@ async function tenant(overrides: Overrides = {}): Promise<InstanceSpec & { run: 
   return { ...spec, run };
 }
 
+/** A port of the loopback address that leads to the program's own. */
+const port = (listenPort: number, protocol: 'tcp' | 'udp' = 'tcp') => ({
+  name: `${protocol}-${listenPort}`,
+  protocol,
+  listenAddress: '127.0.0.1',
+  listenPort,
+  targetPort: 3000,
+});
+
 type Run = Promise<{ code: number; output: string }>;
 
 function reaches(port: number): Promise<boolean> {
@@ -33,6 +43,16 @@ function reaches(port: number): Promise<boolean> {
     socket.on('error', end(false));
     socket.on('close', end(false));
   });
+}
+
+/** Processes whose command line has all of these among its words. */
+async function processesOf(...words: string[]): Promise<number[]> {
+  const found: number[] = [];
+  for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {
+    const line = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
+    if (words.every((word) => line.split('\0').includes(word))) found.push(Number(pid));
+  }
+  return found;
 }
 
 (hasLxd ? describe : describe.skip)('LXD keeps tenants apart', () => {
@@ -140,13 +160,6 @@ function reaches(port: number): Promise<boolean> {
   });
 
   it('serves a published port on loopback until it is taken back', async () => {
-    const port = (listenPort: number, protocol: 'tcp' | 'udp' = 'tcp') => ({
-      name: `${protocol}-${listenPort}`,
-      protocol,
-      listenAddress: '127.0.0.1',
-      listenPort,
-      targetPort: 3000,
-    });
     const { name } = await tenant({ ports: [port(28501), port(28501, 'udp')] });
     expect(await reaches(28501)).toBe(true);
     await engine.setPorts(name, [port(28502)]);
@@ -154,6 +167,20 @@ function reaches(port: number): Promise<boolean> {
     expect(await reaches(28502)).toBe(true);
     await engine.setPorts(name, []);
     expect(await reaches(28502)).toBe(false);
+  });
+
+  it('opens the ports of what an engine started without living to open them', async () => {
+    const { name, run } = await tenant({ ports: [port(28503)] });
+    const [listener] = await processesOf('forkproxy', 'tcp:127.0.0.1:28503');
+    process.kill(listener!, 'SIGKILL');
+    await until('nobody listens', async () => !(await reaches(28503)));
+    const before = (await run('pgrep -x node')).output;
+    await engine.startInstance(name);
+    expect(await reaches(28503)).toBe(true);
+    await engine.startInstance(name);
+    expect(await reaches(28503)).toBe(true);
+    expect(await processesOf('forkproxy', 'tcp:127.0.0.1:28503')).toHaveLength(1);
+    expect((await run('pgrep -x node')).output).toBe(before);
   });
 
   it('lets no tenant reach another, nor speak in its name', async () => {

@@ -123,7 +123,27 @@ export class LxdInstances {
   }
 
   async startInstance(name: string): Promise<void> {
-    await untilFree(() => this.changeState(name, { action: 'start', timeout: -1 }, 'running', 60_000));
+    const confirmed = await untilFree(() =>
+      this.changeState(name, { action: 'start', timeout: -1 }, 'running', 60_000),
+    );
+    if (!confirmed) await this.openPorts(name);
+  }
+
+  /**
+   * What was found running may have been started by an engine that ended right after: the program runs, and nobody listens on
+   * its ports. A device that differs is taken out and put in again, so its `bind` goes to and fro between the default and none.
+   */
+  private async openPorts(name: string): Promise<void> {
+    const given = await this.record(name);
+    if (!Object.keys(given.devices).some(isPortDevice)) return;
+    await this.edit(name, ({ config, devices }) => ({
+      config,
+      devices: mapEntries(devices, (device, key) => {
+        if (!isPortDevice(key)) return device;
+        const { bind, ...rest } = device;
+        return bind === undefined ? { ...rest, bind: 'host' } : rest;
+      }),
+    }));
   }
 
   async stopInstance(name: string, timeoutMs: number): Promise<void> {
@@ -157,22 +177,28 @@ export class LxdInstances {
 
   /**
    * The engine calls it an error to start what runs and to stop what does not, and a stop fails when something else
-   * ended the instance meanwhile; what counts is the state afterwards.
+   * ended the instance meanwhile; what counts is the state afterwards. Answers whether the engine itself said that it is done.
    */
-  private async changeState(name: string, body: object, wanted: 'running' | 'stopped', waitMs: number): Promise<void> {
+  private async changeState(
+    name: string,
+    body: object,
+    wanted: 'running' | 'stopped',
+    waitMs: number,
+  ): Promise<boolean> {
     let failure: EngineError | null = null;
     try {
       const ended = await this.context.operations.run('PUT', `${path(name)}/state`, { body, waitMs });
-      if (ended !== null) return;
+      if (ended !== null) return true;
     } catch (error) {
       if (!(error instanceof EngineError) || ['not_found', 'unavailable'].includes(error.code)) throw error;
       failure = error;
     }
     const { status } = await this.record(name);
-    if (stateOf(status) === wanted) return;
+    if (stateOf(status) === wanted) return false;
     // What ended without a trace ran: its program was over before we looked.
     if (failure !== null) throw failure;
     if (wanted === 'stopped') throw new EngineError('failed', `PUT ${path(name)}/state: it is ${status} still`);
+    return false;
   }
 
   /** Only a full PUT can take a key or a device away, so it is read, edited and written unless somebody else was quicker. */
@@ -205,6 +231,10 @@ function without<T>(entries: Record<string, T>, unwanted: (key: string) => boole
   return Object.fromEntries(Object.entries(entries).filter(([key]) => !unwanted(key)));
 }
 
+function mapEntries<T>(entries: Record<string, T>, change: (entry: T, key: string) => T): Record<string, T> {
+  return Object.fromEntries(Object.entries(entries).map(([key, entry]) => [key, change(entry, key)]));
+}
+
 /** Somebody else changed the instance since it was read. */
 function isOutrun(error: unknown): boolean {
   return isBusy(error) || (error instanceof EngineError && /precondition|etag/i.test(error.message));
@@ -215,12 +245,11 @@ function isBusy(error: unknown): boolean {
   return error instanceof EngineError && /busy running|non-reusable operation/i.test(error.message);
 }
 
-async function untilFree(work: () => Promise<unknown>): Promise<void> {
+async function untilFree<T>(work: () => Promise<T>): Promise<T> {
   const deadline = Date.now() + BUSY_MS;
   for (;;) {
     try {
-      await work();
-      return;
+      return await work();
     } catch (error) {
       if (!isBusy(error) || Date.now() > deadline) throw error;
       await delay(150);

@@ -32,12 +32,20 @@ export class Installer {
     private readonly container: ServiceContainer,
   ) {}
 
-  async run({ operation, signal }: StepContext): Promise<void> {
+  /**
+   * Only the very first start is ours: a container that ran and stands still was killed while it installed. One that runs is
+   * started again all the same, for the engine may have ended before it was done with that.
+   */
+  async begin({ operation }: StepContext): Promise<void> {
+    const { state, startedAt } = await this.engine.getInstance(engineName(operation.resourceId));
+    if (startedAt === null || state === 'running') await this.container.start(operation.resourceId);
+  }
+
+  /** Waits for the end of what `begin` began. */
+  async wait({ operation, signal }: StepContext): Promise<void> {
     const serverId = operation.resourceId;
     const name = engineName(serverId);
     const instance = await this.engine.getInstance(name);
-    // Only the very first start is ours: a container that ran and stands still was killed while it installed.
-    if (instance.startedAt === null) await this.container.start(serverId);
     const begun = instance.startedAt?.getTime() ?? Date.now();
     const deadline = begun + this.config.installTimeoutSeconds * 1000;
     const patience = Date.now() + PATIENCE_MS;

@@ -41,7 +41,8 @@ export class ServerCreateWorker extends OperationHandler {
         run: () => this.container.ensureInstance(server, 'install'),
         undo: () => this.container.removeInstance(server.id),
       },
-      { name: 'install', run: (context) => this.installer.run(context) },
+      { name: 'start', run: (context) => this.installer.begin(context) },
+      { name: 'install', run: (context) => this.installer.wait(context) },
     ];
   }
 

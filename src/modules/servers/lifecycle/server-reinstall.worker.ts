@@ -48,7 +48,8 @@ export class ServerReinstallWorker extends OperationHandler {
         run: () => this.container.ensureInstance(server, 'install'),
         undo: () => this.container.removeInstance(server.id),
       },
-      { name: 'install', run: (context) => this.installer.run(context) },
+      { name: 'start', run: (context) => this.installer.begin(context) },
+      { name: 'install', run: (context) => this.installer.wait(context) },
       ...((payload as ReinstallPayload).wasRunning ? [] : [{ name: 'stop', run: halt }]),
     ];
   }
