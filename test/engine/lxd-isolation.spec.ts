@@ -1,10 +1,10 @@
 import { createSocket } from 'node:dgram';
-import { readdir, readFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import type { InstanceSpec } from '../../src/drivers/engine/engine.js';
 import { hasLxd, LxdTarget } from './support/lxd-target.js';
 import { PROGRAMS, SHOWS_ENVIRONMENT, TAKES_COMMANDS } from './support/programs.js';
 import type { Overrides } from './support/engine-target.js';
+import { portProxies } from '../support/processes.js';
 import { until } from '../support/until.js';
 
 const target = new LxdTarget(1);
@@ -43,16 +43,6 @@ function reaches(port: number): Promise<boolean> {
     socket.on('error', end(false));
     socket.on('close', end(false));
   });
-}
-
-/** Processes whose command line has all of these among its words. */
-async function processesOf(...words: string[]): Promise<number[]> {
-  const found: number[] = [];
-  for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {
-    const line = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
-    if (words.every((word) => line.split('\0').includes(word))) found.push(Number(pid));
-  }
-  return found;
 }
 
 (hasLxd ? describe : describe.skip)('LXD keeps tenants apart', () => {
@@ -171,7 +161,7 @@ async function processesOf(...words: string[]): Promise<number[]> {
 
   it('opens the ports of what an engine started without living to open them', async () => {
     const { name, run } = await tenant({ ports: [port(28503)] });
-    const [listener] = await processesOf('forkproxy', 'tcp:127.0.0.1:28503');
+    const [listener] = await portProxies('127.0.0.1:28503');
     process.kill(listener!, 'SIGKILL');
     await until('nobody listens', async () => !(await reaches(28503)));
     const before = (await run('pgrep -x node')).output;
@@ -179,7 +169,7 @@ async function processesOf(...words: string[]): Promise<number[]> {
     expect(await reaches(28503)).toBe(true);
     await engine.startInstance(name);
     expect(await reaches(28503)).toBe(true);
-    expect(await processesOf('forkproxy', 'tcp:127.0.0.1:28503')).toHaveLength(1);
+    expect(await portProxies('127.0.0.1:28503')).toHaveLength(1);
     expect((await run('pgrep -x node')).output).toBe(before);
   });
 

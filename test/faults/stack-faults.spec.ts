@@ -1,6 +1,7 @@
 import type { Api } from '../support/api.js';
 import type { RoleProcess } from '../support/role-process.js';
 import { stack } from '../support/stack.js';
+import { portProxies } from '../support/processes.js';
 import { until } from '../support/until.js';
 import { createServer, Hosting, onEngine, power, reach, type Server } from '../e2e/support/hosting.js';
 import { Program } from '../e2e/support/program.js';
@@ -65,6 +66,7 @@ onEngine('a backing part that fails in the middle of work', () => {
     servers = [];
     await hosting.untilQuiet(60_000);
     await hosting.expectExactly([]);
+    expect(await portProxies(`${hosting.berth.env.PUBLIC_ADDRESS}:`)).toEqual([]);
   }
 
   test('Redis loses all it holds while 20 services are made', async () => {

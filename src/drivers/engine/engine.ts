@@ -105,6 +105,12 @@ export abstract class Engine {
     onBreak?: () => void,
   ): void;
 
+  /**
+   * Ends what an engine that was killed started and does not know any more, where it runs on this machine: to be called after
+   * each connection. Answers how many processes that were.
+   */
+  abstract endStrays(): Promise<number>;
+
   abstract close(): Promise<void>;
 }
 

@@ -39,7 +39,10 @@ export class EngineWatcher {
       ({ instance, kind }) => {
         if (kind === 'stopped' && SERVICE.test(instance)) this.inBackground(this.stopped(instance));
       },
-      () => this.reportSoon(0),
+      () => {
+        this.reportSoon(0);
+        void this.endStrays();
+      },
       this.abort.signal,
     );
     this.reportSoon(0);
@@ -116,6 +119,15 @@ export class EngineWatcher {
     } catch (error) {
       this.log.warn({ err: error, instance: name }, 'console of an ended program not read');
       return null;
+    }
+  }
+
+  private async endStrays(): Promise<void> {
+    try {
+      const ended = await this.engine.endStrays();
+      if (ended > 0) this.log.warn({ ended }, 'processes of an engine that was killed ended');
+    } catch (error) {
+      this.log.warn({ err: error }, 'processes that a killed engine may have left were not looked for');
     }
   }
 

@@ -27,6 +27,7 @@ import { LxdInstances } from './lxd-instances.js';
 import { LxdOperations } from './lxd-operations.js';
 import { LxdSetup } from './lxd-setup.js';
 import { LxdState } from './lxd-state.js';
+import { endStrayProxies } from './lxd-strays.js';
 import { LxdTransport } from './lxd-transport.js';
 import { LxdVolumes } from './lxd-volumes.js';
 import { LxdWorkshops } from './lxd-workshops.js';
@@ -201,6 +202,11 @@ export class LxdEngine extends Engine {
   ): void {
     const until = AbortSignal.any([signal, this.closed.signal]);
     watchEvents(this.endpoint, this.options.project, { listener, onConnect, onBreak }, until);
+  }
+
+  override async endStrays(): Promise<number> {
+    const { socketPath } = this.endpoint.connect;
+    return typeof socketPath === 'string' ? endStrayProxies(socketPath, this.options.project) : 0;
   }
 
   override async close(): Promise<void> {

@@ -295,6 +295,10 @@ export class SimulatorEngine extends Engine {
     });
   }
 
+  override async endStrays(): Promise<number> {
+    return 0;
+  }
+
   override async close(): Promise<void> {
     this.closed.abort();
   }

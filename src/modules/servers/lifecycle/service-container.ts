@@ -10,6 +10,8 @@ import { InstanceBuilder, type Phase } from './instance-builder.js';
 const CREATION_WAIT_SECONDS = 120;
 
 const START_ATTEMPTS = 3;
+/** Long enough for the node to see that the engine is back and to end what a killed one left on the ports. */
+const PORT_ATTEMPTS = 12;
 const START_PAUSE_MS = 700;
 
 /** Idempotent moves of one service's container and volume, that the operations are made of. */
@@ -89,7 +91,7 @@ export class ServiceContainer {
         return await this.engine.startInstance(engineName(serverId));
       } catch (error) {
         if (!(error instanceof EngineError) || (error.code !== 'failed' && error.code !== 'conflict')) throw error;
-        if (attempt === START_ATTEMPTS) {
+        if (attempt >= (error.code === 'conflict' ? PORT_ATTEMPTS : START_ATTEMPTS)) {
           throw new OperationFailed('start_failed', 'The container could not be started.', { cause: error });
         }
         await delay(START_PAUSE_MS);
