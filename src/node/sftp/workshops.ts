@@ -100,7 +100,8 @@ export class Workshops {
     const name = nameOf(serverId);
     const folder = this.direct?.folderOf(name);
     try {
-      await this.engine.startInstance(name);
+      // Asked first: to start what runs costs the engine several times as much.
+      if ((await this.engine.getInstance(name)).state !== 'running') await this.engine.startInstance(name);
     } catch (error) {
       if (!(error instanceof EngineError) || error.code !== 'not_found') throw error;
       const volume = serverId.replace('_', '-');
