@@ -33,9 +33,9 @@ const PLATFORM = [
   '--max-connections=300',
   '--innodb-buffer-pool-size=128M',
 ];
-/** Tests make and drop a schema for each file; nothing of it has to outlive a power cut. */
+/** Tests make and drop a schema for each file; nothing of it has to outlive a power cut, but a killed server. */
 const VOLATILE = [
-  '--innodb-flush-log-at-trx-commit=0',
+  '--innodb-flush-log-at-trx-commit=2',
   '--innodb-doublewrite=0',
   '--innodb-flush-method=nosync',
   '--sync-frm=0',

@@ -17,7 +17,7 @@ const PACK = [
   '--format=posix',
   '--pax-option=delete=atime,delete=ctime',
   ...AS_THEY_ARE,
-  '--use-compress-program=zstd -q -1',
+  '--use-compress-program=zstd -q -1 -T2',
   '.',
 ];
 const UNPACK = [
