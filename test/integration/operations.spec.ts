@@ -1,81 +1,25 @@
-import type { INestApplicationContext } from '@nestjs/common';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Database } from '../../src/platform/database/database.js';
 import { newId } from '../../src/platform/ids/id.js';
 import { Operation } from '../../src/platform/operations/operation.entity.js';
 import { OperationFailed, RunAgain, type OperationStep } from '../../src/platform/operations/operation-handler.js';
 import { type NewOperation, OperationsService } from '../../src/platform/operations/operations.service.js';
-import { TestDatabase } from '../support/database.js';
-import { RedisServer } from '../support/redis-server.js';
 import { until } from '../support/until.js';
-import { script, startOperations } from './operations-app.js';
+import { ACCOUNT, OperationsBed, script } from './operations-app.js';
 
-const ACCOUNT = newId('usr');
+let bed: OperationsBed;
 
-let database: TestDatabase;
-let redis: RedisServer;
-let settings: Record<string, string>;
-let accepting: INestApplicationContext;
-let workers: INestApplicationContext[] = [];
+beforeAll(async () => (bed = await OperationsBed.start()));
+afterEach(() => bed.clear());
+afterAll(() => bed?.close());
 
-beforeAll(async () => {
-  [database, redis] = await Promise.all([TestDatabase.create([Operation]), RedisServer.start()]);
-  settings = { DATABASE_URL: database.url, REDIS_URL: redis.url, OPERATION_LEASE_SECONDS: '2' };
-  accepting = await startOperations(settings, false);
-});
-
-beforeEach(() => {
-  Object.assign(script, { steps: [], ends: [], failure: null });
-});
-
-afterEach(async () => {
-  await Promise.all(workers.map((worker) => worker.close()));
-  workers = [];
-  await database.query("DELETE FROM operations WHERE status IN ('QUEUED', 'RUNNING')");
-});
-
-afterAll(async () => {
-  await accepting?.close();
-  await redis?.close();
-  await database?.drop();
-});
-
-async function startWorker(): Promise<INestApplicationContext> {
-  const worker = await startOperations(settings, true);
-  workers.push(worker);
-  return worker;
-}
-
-function accept(wanted: Partial<NewOperation> = {}): Promise<Operation> {
-  return accepting.get(Database).transaction((tx) =>
-    accepting.get(OperationsService).start(tx, {
-      accountId: ACCOUNT,
-      type: 'test.scripted',
-      resourceId: newId('srv'),
-      ...wanted,
-    }),
-  );
-}
+const accept = (wanted: Partial<NewOperation> = {}): Promise<Operation> =>
+  bed.accept({ type: 'test.scripted', ...wanted });
 
 async function wipeQueue(): Promise<void> {
-  const client = redis.connect();
+  const client = bed.redis.connect();
   await client.flushall();
   client.disconnect();
-}
-
-function row(id: string): Promise<Operation> {
-  return database.source.manager.findOneByOrFail(Operation, { id });
-}
-
-async function ended(id: string, timeoutMs = 60_000): Promise<Operation> {
-  return until(
-    `end of the operation`,
-    async () => {
-      const operation = await row(id);
-      return operation.finishedAt === null ? null : operation;
-    },
-    timeoutMs,
-  );
 }
 
 /** A step that notes that it ran, and what it may do besides. */
@@ -93,9 +37,9 @@ function noting(log: string[], name: string, run?: OperationStep['run']): Operat
 test('runs its steps in order and ends with its rows', async () => {
   const log: string[] = [];
   script.steps = [noting(log, 'a'), noting(log, 'b')];
-  await startWorker();
+  await bed.startWorker();
   const { id } = await accept();
-  expect(await ended(id)).toMatchObject({ status: 'DONE', progress: 100, activeKey: null, leaseOwner: null });
+  expect(await bed.ended(id)).toMatchObject({ status: 'DONE', progress: 100, activeKey: null, leaseOwner: null });
   expect(log).toEqual(['a', 'b']);
   expect(script.ends).toEqual([`done ${id}`]);
 });
@@ -109,9 +53,9 @@ test('goes on at the step that asked to wait, when its time has come', async () 
       if (waits-- > 0) throw new RunAgain(100);
     }),
   ];
-  await startWorker();
+  await bed.startWorker();
   const { id } = await accept();
-  expect(await ended(id, 6000)).toMatchObject({ status: 'DONE', failures: 0 });
+  expect(await bed.ended(id, 6000)).toMatchObject({ status: 'DONE', failures: 0 });
   expect(log).toEqual(['a', 'b', 'b', 'b']);
 });
 
@@ -122,9 +66,9 @@ test('undoes in reverse order what a failed operation did, the failed step inclu
     noting(log, 'b', () => Promise.reject(new OperationFailed('no_luck', 'Not today.'))),
     noting(log, 'c'),
   ];
-  await startWorker();
+  await bed.startWorker();
   const { id } = await accept();
-  expect(await ended(id)).toMatchObject({ status: 'FAILED', errorCode: 'no_luck', errorDetail: 'Not today.' });
+  expect(await bed.ended(id)).toMatchObject({ status: 'FAILED', errorCode: 'no_luck', errorDetail: 'Not today.' });
   expect(log).toEqual(['a', 'b', 'undo b', 'undo a']);
   expect(script.failure).toMatchObject({ code: 'no_luck', detail: 'Not today.' });
 });
@@ -132,9 +76,9 @@ test('undoes in reverse order what a failed operation did, the failed step inclu
 test('tries a step that failed for no known reason again, and gives up after three times without a word of why', async () => {
   const log: string[] = [];
   script.steps = [noting(log, 'a', () => Promise.reject(new Error('secret of the platform')))];
-  await startWorker();
+  await bed.startWorker();
   const { id } = await accept();
-  const operation = await ended(id);
+  const operation = await bed.ended(id);
   expect(operation).toMatchObject({ status: 'FAILED', errorCode: 'internal_error' });
   expect(operation.errorDetail).not.toContain('secret');
   expect(log).toEqual(['a', 'a', 'a', 'undo a']);
@@ -148,18 +92,18 @@ test('waits for a backing part that is away for as long as it takes, and counts 
       if (away-- > 0) throw Object.assign(new Error('away'), { code: 'unavailable' });
     }),
   ];
-  await startWorker();
+  await bed.startWorker();
   const { id } = await accept();
   // Not the real pause between tries, which is seconds.
   const sooner = setInterval(
     () =>
-      void database.query(
+      void bed.database.query(
         "UPDATE operations SET due_at = UTC_TIMESTAMP(3) WHERE id = ? AND due_at > UTC_TIMESTAMP(3) AND status = 'QUEUED'",
         [id],
       ),
     100,
   );
-  expect(await ended(id).finally(() => clearInterval(sooner))).toMatchObject({ status: 'DONE', failures: 0 });
+  expect(await bed.ended(id).finally(() => clearInterval(sooner))).toMatchObject({ status: 'DONE', failures: 0 });
 });
 
 test('an undo that fails is tried again until everything is undone', async () => {
@@ -175,20 +119,20 @@ test('an undo that fails is tried again until everything is undone', async () =>
     },
     noting(log, 'b', () => Promise.reject(new OperationFailed('no_luck', 'Not today.'))),
   ];
-  await startWorker();
+  await bed.startWorker();
   const { id } = await accept();
-  expect(await ended(id)).toMatchObject({ status: 'FAILED', errorCode: 'no_luck' });
+  expect(await bed.ended(id)).toMatchObject({ status: 'FAILED', errorCode: 'no_luck' });
   expect(log.filter((line) => line === 'undo a')).toHaveLength(2);
   expect(log.filter((line) => line === 'b')).toHaveLength(1);
 });
 
 test('what was queued while no worker and no Redis were there is found by the sweeper', async () => {
   script.steps = [noting([], 'a')];
-  await redis.kill();
+  await bed.redis.kill();
   const { id } = await accept();
-  await redis.run();
-  await startWorker();
-  expect(await ended(id)).toMatchObject({ status: 'DONE' });
+  await bed.redis.run();
+  await bed.startWorker();
+  expect(await bed.ended(id)).toMatchObject({ status: 'DONE' });
 });
 
 test('a wiped queue loses nothing, and runs nothing twice', async () => {
@@ -196,9 +140,9 @@ test('a wiped queue loses nothing, and runs nothing twice', async () => {
   script.steps = [{ name: 'a', run: async ({ operation }) => void log.push(operation.id) }];
   const operations = await Promise.all(Array.from({ length: 40 }, () => accept()));
   await wipeQueue();
-  await Promise.all([startWorker(), startWorker()]);
+  await Promise.all([bed.startWorker(), bed.startWorker()]);
   await wipeQueue();
-  await Promise.all(operations.map(({ id }) => ended(id)));
+  await Promise.all(operations.map(({ id }) => bed.ended(id)));
   expect(log.sort()).toEqual(operations.map(({ id }) => id).sort());
   expect(script.ends).toHaveLength(40);
 });
@@ -208,12 +152,12 @@ test('an operation whose worker is gone is taken over at the step it stood at', 
   script.steps = [noting(log, 'a'), noting(log, 'b')];
   const { id } = await accept();
   // As a worker leaves it that was killed in the middle of the second step.
-  await database.query(
+  await bed.database.query(
     "UPDATE operations SET status = 'RUNNING', step = 'b', attempts = 1, lease_owner = 'dead', lease_until = UTC_TIMESTAMP(3) + INTERVAL 1 SECOND WHERE id = ?",
     [id],
   );
-  await startWorker();
-  expect(await ended(id)).toMatchObject({ status: 'DONE', attempts: 2 });
+  await bed.startWorker();
+  expect(await bed.ended(id)).toMatchObject({ status: 'DONE', attempts: 2 });
   expect(log).toEqual(['b']);
 });
 
@@ -221,12 +165,12 @@ test('a worker that dies while undoing leaves the rest of the undoing to the nex
   const log: string[] = [];
   script.steps = [noting(log, 'a'), noting(log, 'b')];
   const { id } = await accept();
-  await database.query(
+  await bed.database.query(
     "UPDATE operations SET status = 'RUNNING', step = 'b', undoing = 1, error_code = 'no_luck', attempts = 1, lease_owner = 'dead', lease_until = UTC_TIMESTAMP(3) WHERE id = ?",
     [id],
   );
-  await startWorker();
-  expect(await ended(id)).toMatchObject({ status: 'FAILED', errorCode: 'no_luck' });
+  await bed.startWorker();
+  expect(await bed.ended(id)).toMatchObject({ status: 'FAILED', errorCode: 'no_luck' });
   expect(log).toEqual(['undo b', 'undo a']);
 });
 
@@ -241,9 +185,9 @@ test('two workers share the work, and no operation is begun twice', async () => 
       },
     },
   ];
-  await Promise.all([startWorker(), startWorker()]);
+  await Promise.all([bed.startWorker(), bed.startWorker()]);
   const operations = await Promise.all(Array.from({ length: 100 }, () => accept()));
-  await Promise.all(operations.map(({ id }) => ended(id)));
+  await Promise.all(operations.map(({ id }) => bed.ended(id)));
   expect(log).toHaveLength(100);
   expect(new Set(log).size).toBe(100);
 });
@@ -251,9 +195,9 @@ test('two workers share the work, and no operation is begun twice', async () => 
 test('a step that takes longer than the lease keeps it', async () => {
   const log: string[] = [];
   script.steps = [noting(log, 'a', () => delay(4500))];
-  await Promise.all([startWorker(), startWorker()]);
+  await Promise.all([bed.startWorker(), bed.startWorker()]);
   const { id } = await accept();
-  expect(await ended(id)).toMatchObject({ status: 'DONE', attempts: 1 });
+  expect(await bed.ended(id)).toMatchObject({ status: 'DONE', attempts: 1 });
   expect(log).toEqual(['a']);
 });
 
@@ -271,40 +215,40 @@ test('a process that lost its lease is told so, stops, and changes nothing any m
       },
     },
   ];
-  await startWorker();
+  await bed.startWorker();
   const { id } = await accept();
   await until('begin', () => begun);
-  await database.query(
+  await bed.database.query(
     "UPDATE operations SET lease_owner = 'other', lease_until = UTC_TIMESTAMP(3) + INTERVAL 1 HOUR WHERE id = ?",
     [id],
   );
   await until('abort', () => aborted);
-  await workers[0]!.close();
-  expect(await row(id)).toMatchObject({ status: 'RUNNING', leaseOwner: 'other', failures: 0 });
+  await bed.workers[0]!.close();
+  expect(await bed.row(id)).toMatchObject({ status: 'RUNNING', leaseOwner: 'other', failures: 0 });
   expect(script.ends).toEqual([]);
 });
 
 test('a worker that ends hands back what it has under way, and another goes on at the next step', async () => {
   const log: string[] = [];
   script.steps = [noting(log, 'a', () => delay(300)), noting(log, 'b')];
-  const first = await startWorker();
+  const first = await bed.startWorker();
   const { id } = await accept();
   await until('begin', () => log.includes('a'));
   await first.close();
-  expect(await row(id)).toMatchObject({ status: 'QUEUED', leaseOwner: null, failures: 0 });
-  await startWorker();
-  expect(await ended(id, 4000)).toMatchObject({ status: 'DONE' });
+  expect(await bed.row(id)).toMatchObject({ status: 'QUEUED', leaseOwner: null, failures: 0 });
+  await bed.startWorker();
+  expect(await bed.ended(id, 4000)).toMatchObject({ status: 'DONE' });
   expect(log.filter((name) => name === 'b')).toHaveLength(1);
 });
 
 describe('cancelling', () => {
   const cancel = (operation: Operation) =>
-    accepting.get(Database).transaction((tx) => accepting.get(OperationsService).cancel(tx, operation));
+    bed.accepting.get(Database).transaction((tx) => bed.accepting.get(OperationsService).cancel(tx, operation));
 
   test('ends at once what has not begun', async () => {
     const operation = await accept();
     expect(await cancel(operation)).toBe(true);
-    expect(await row(operation.id)).toMatchObject({ status: 'CANCELLED', activeKey: null });
+    expect(await bed.row(operation.id)).toMatchObject({ status: 'CANCELLED', activeKey: null });
   });
 
   test('ends what runs and undoes what it did', async () => {
@@ -316,11 +260,11 @@ describe('cancelling', () => {
         signal.throwIfAborted();
       }),
     ];
-    await startWorker();
+    await bed.startWorker();
     const operation = await accept();
     await until('begin', () => log.includes('b'));
     expect(await cancel(operation)).toBe(false);
-    expect(await ended(operation.id)).toMatchObject({ status: 'CANCELLED' });
+    expect(await bed.ended(operation.id)).toMatchObject({ status: 'CANCELLED' });
     expect(log).toEqual(['a', 'b', 'undo b', 'undo a']);
     expect(script.ends).toEqual([`cancelled ${operation.id}`]);
   });
@@ -328,11 +272,11 @@ describe('cancelling', () => {
   test('ends what waits between two tries', async () => {
     const log: string[] = [];
     script.steps = [noting(log, 'a', () => Promise.reject(new RunAgain(60_000)))];
-    await startWorker();
+    await bed.startWorker();
     const operation = await accept();
-    await until('waiting', async () => log.length > 0 && (await row(operation.id)).status === 'QUEUED');
+    await until('waiting', async () => log.length > 0 && (await bed.row(operation.id)).status === 'QUEUED');
     await cancel(operation);
-    expect(await ended(operation.id, 5000)).toMatchObject({ status: 'CANCELLED' });
+    expect(await bed.ended(operation.id, 5000)).toMatchObject({ status: 'CANCELLED' });
     expect(log).toEqual(['a', 'undo a']);
   });
 });
@@ -356,31 +300,31 @@ describe('one at a time', () => {
 
   test('a rolled back transaction leaves no operation and nothing in the queue', async () => {
     script.steps = [noting([], 'a')];
-    await startWorker();
-    const work = accepting.get(Database).transaction(async (tx) => {
-      await accepting
+    await bed.startWorker();
+    const work = bed.accepting.get(Database).transaction(async (tx) => {
+      await bed.accepting
         .get(OperationsService)
         .start(tx, { accountId: ACCOUNT, type: 'test.scripted', resourceId: ACCOUNT });
       throw new Error('no');
     });
     await expect(work).rejects.toThrow('no');
-    expect(await database.source.manager.countBy(Operation, { resourceId: ACCOUNT })).toBe(0);
+    expect(await bed.database.source.manager.countBy(Operation, { resourceId: ACCOUNT })).toBe(0);
   });
 });
 
 test('an operation that is to start later does', async () => {
   let at = 0;
   script.steps = [{ name: 'a', run: async () => void (at = Date.now()) }];
-  await startWorker();
+  await bed.startWorker();
   const asked = Date.now();
   const { id } = await accept({ delayMs: 1500 });
-  await ended(id);
+  await bed.ended(id);
   expect(at - asked).toBeGreaterThanOrEqual(1400);
 });
 
 test('a type this release does not know stays queued for one that does', async () => {
-  await startWorker();
+  await bed.startWorker();
   const { id } = await accept({ type: 'test.from-the-future' });
-  await until('a try', async () => (await row(id)).failures > 0);
-  expect(await row(id)).toMatchObject({ status: 'QUEUED' });
+  await until('a try', async () => (await bed.row(id)).failures > 0);
+  expect(await bed.row(id)).toMatchObject({ status: 'QUEUED' });
 });
