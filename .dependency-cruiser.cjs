@@ -47,8 +47,15 @@ module.exports = {
       severity: 'error',
       from: { path: '^src/drivers/', pathNot: spec },
       to: {
-        path: '^src/(modules|roles|surfaces|node|broker|cli|platform/(database|operations|queue|events|redis|http|auth))/|(^|/)node_modules/(typeorm|mysql2|bull|ioredis|@nestjs/(typeorm|bull))/',
+        path: '^src/(modules|roles|surfaces|node|broker|cli|platform/(database|operations|queue|events|redis|http|auth))/|(^|/)node_modules/(typeorm|bull|ioredis|@nestjs/(typeorm|bull))/',
       },
+    },
+    {
+      name: 'drivers-without-sql',
+      comment: "Only the way to the hosts of tenants' databases speaks SQL.",
+      severity: 'error',
+      from: { path: '^src/drivers/', pathNot: [spec, '^src/drivers/database-host/'] },
+      to: { path: '(^|/)node_modules/mysql2/' },
     },
     {
       name: 'module-by-its-services',

@@ -3,10 +3,11 @@ import { join } from 'node:path';
 import { buildRevision } from './build.mjs';
 import { chooseEngine, storeEngine } from './engine-choice.mjs';
 import { layoutOf, makeFolders, objectStore, readJson, writeJson } from './layout.mjs';
-import { firewallTable } from './firewall.mjs';
+import { firewallTable, guardDatabases } from './firewall.mjs';
 import { sftpHostKeyFile } from './host-key.mjs';
 import { takeLock } from './lock.mjs';
 import { ImageBuild, imagesRevision, prepareMachine } from './machine.mjs';
+import { TENANT_DATABASES } from './mariadb.mjs';
 import { Platform } from './platform.mjs';
 import { masterKeyFile, secret, secretFile, vaultAnchorFile } from './secrets.mjs';
 import { givenSettings, portSetting, storeSettings } from './settings.mjs';
@@ -66,6 +67,7 @@ async function bringRest({ steps, layout, given, engine, imageBuild, images, rev
   storeEngine(layout, engine);
 
   const platform = new Platform(stack, settings);
+  const host = await startTenantHost(steps, platform, images);
   const wanted = { platform: revisionOf(platform), images: images ? imagesRevision() : '' };
   const healthy =
     runningRecord(layout.run, 'berth') && (await answersOk(`${platform.localUrl}/health/ready`).catch(() => false));
@@ -74,7 +76,7 @@ async function bringRest({ steps, layout, given, engine, imageBuild, images, rev
     await platform.start();
     steps.say(`  ✓ runs already, nothing to mend (${((Date.now() - started) / 1000).toFixed(1)} s)`);
   } else {
-    await setUpPlatform(steps, platform, imageBuild, images);
+    await setUpPlatform(steps, platform, imageBuild, images, host);
     writeJson(revisions, wanted);
   }
   const access = await platform.access();
@@ -89,8 +91,9 @@ async function bringRest({ steps, layout, given, engine, imageBuild, images, rev
  * @param {Platform} platform
  * @param {ImageBuild | undefined} imageBuild
  * @param {boolean} images
+ * @param {Awaited<ReturnType<Stack['startTenantDatabase']>>} host
  */
-async function setUpPlatform(steps, platform, imageBuild, images) {
+async function setUpPlatform(steps, platform, imageBuild, images, host) {
   const command = (/** @type {string} */ title, /** @type {string[]} */ args) =>
     steps.step(title, async (note) => void (await platform.berth(args, { note })));
   await command('migrations', ['migrate']);
@@ -100,7 +103,41 @@ async function setUpPlatform(steps, platform, imageBuild, images) {
     if (imageBuild) await steps.step('runtime images built', (note) => imageBuild.wait(note));
     await command('runtime images in the engine', ['image', 'build']);
   }
+  await command('database host registered', databaseHost(host));
   await steps.step('platform started', async () => void (await platform.start()));
+}
+
+/**
+ * Its bridge comes first: the server answers hosted programs on the bridge's address.
+ * @param {import('./terminal.mjs').Steps} steps
+ * @param {Platform} platform
+ * @param {boolean} images
+ */
+async function startTenantHost(steps, platform, images) {
+  const { stack, settings } = platform;
+  if (images && stack.gateway() === undefined) {
+    await steps.step(
+      'bridge of the app network',
+      async (note) => void (await platform.berth(['engine', 'setup'], { note })),
+    );
+  }
+  return steps.step('MariaDB for databases of services', async () => {
+    const host = await stack.startTenantDatabase();
+    const network = settings.APP_NETWORK;
+    const filters = host.gateway !== undefined && network !== undefined && settings.FIREWALL !== 'off';
+    if (filters) await guardDatabases(stack.layout, { network, gateway: host.gateway ?? '', port: host.port });
+    return host;
+  });
+}
+
+/**
+ * The command that makes the host of tenants' databases known.
+ * @param {Awaited<ReturnType<Stack['startTenantDatabase']>>} host
+ */
+function databaseHost({ user, port, passwordFile, gateway }) {
+  const named = ['--name', 'local', '--host', '127.0.0.1', '--port', String(port), '--user', user];
+  const reached = ['--service-host', gateway ?? '127.0.0.1', '--capacity', String(TENANT_DATABASES)];
+  return ['database-host', 'add', ...named, '--password-file', passwordFile, ...reached];
 }
 
 /** @param {Platform} platform */
@@ -135,10 +172,9 @@ async function startDaemons(steps, stack, engine, given) {
   const { layout } = stack;
   /** @type {Record<string, string>} */
   const settings = {};
-  await steps.step('MariaDB, MariaDB for tenants, Redis', async () => {
+  await steps.step('MariaDB, Redis', async () => {
     await Promise.all([
       given.DATABASE_URL ? undefined : stack.startDatabase().then((url) => (settings.DATABASE_URL = url)),
-      stack.startTenantDatabase(),
       given.REDIS_URL ? undefined : stack.startRedis().then((url) => (settings.REDIS_URL = url)),
     ]);
   });
@@ -193,6 +229,7 @@ function describe(layout, platform, settings, { account, apiKey, readOnlyKey }) 
     databaseUrl: settings.DATABASE_URL,
     masterKeyFile: settings.MASTER_KEY_FILE,
     vaultAnchorFile: settings.VAULT_ANCHOR_FILE,
+    sessionSecretFile: settings.SESSION_SECRET_FILE,
     account,
     apiKey,
     readOnlyKey,

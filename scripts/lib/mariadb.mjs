@@ -15,7 +15,10 @@ import { Failure } from './terminal.mjs';
  * @property {string} user the account that the platform uses
  */
 
-/** Tenants log in to this one: nothing that reaches beyond their own schema (reasons in docs of the databases module). */
+/**
+ * Tenants log in to this one: nothing that reaches beyond their own schema. The platform refuses a host that lacks one of
+ * these (src/drivers/database-host/mariadb/hardening.ts).
+ */
 const HARDENED = [
   '--skip-symbolic-links',
   '--local-infile=0',
@@ -24,9 +27,12 @@ const HARDENED = [
   '--max-user-connections=50',
   '--max-allowed-packet=16M',
   '--tmp-disk-table-size=256M',
-  '--max-connections=300',
+  // Room for the sessions that the accounts of TENANT_DATABASES databases may have.
+  '--max-connections=2400',
   '--innodb-buffer-pool-size=128M',
 ];
+/** How many databases are put on the server for tenants. */
+export const TENANT_DATABASES = 100;
 const PLATFORM = [
   '--local-infile=0',
   '--event-scheduler=DISABLED',
@@ -43,10 +49,15 @@ const VOLATILE = [
 
 /**
  * @param {import('./layout.mjs').Layout} layout
- * @param {{ name: string, port: number, user: string, profile: 'platform' | 'tenant' | 'test' }} options
+ * @param {object} options
+ * @param {string} options.name
+ * @param {number} options.port
+ * @param {string} options.user
+ * @param {'platform' | 'tenant' | 'test'} options.profile
+ * @param {string} [options.gateway] an address of this machine that it answers on beside loopback
  * @returns {MariaDb}
  */
-export function mariaDb(layout, { name, port, user, profile }) {
+export function mariaDb(layout, { name, port, user, profile, gateway }) {
   const home = join(layout.data, name);
   const runFolder = join(layout.run, name);
   const socket = join(runFolder, 'sock');
@@ -60,7 +71,7 @@ export function mariaDb(layout, { name, port, user, profile }) {
     `--secure-file-priv=${join(home, 'empty')}`,
     `--socket=${socket}`,
     `--pid-file=${join(runFolder, 'pid')}`,
-    '--bind-address=127.0.0.1',
+    `--bind-address=127.0.0.1${gateway ? `,${gateway}` : ''}`,
     `--port=${port}`,
     '--skip-name-resolve',
     '--character-set-server=utf8mb4',

@@ -23,7 +23,7 @@ const DAEMON_PORTS = {
 /** Where the search for an unused bridge begins. */
 const BRIDGES = { up: { prefix: 'berth', net: 158 }, test: { prefix: 'bertht', net: 159 } };
 
-export const SERVICE_ORDER = ['mariadb', 'mariadb-tenant', 'redis', 'lxd', 'identity-provider', 'berth'];
+export const SERVICE_ORDER = ['mariadb', 'redis', 'lxd', 'mariadb-tenant', 'identity-provider', 'berth'];
 
 /** The daemons of one stack: what they are, how they are started and when they are ready. */
 export class Stack {
@@ -90,13 +90,18 @@ export class Stack {
     return `mysql://${server.user}:${password}@127.0.0.1:${server.port}${test ? '' : '/berth'}`;
   }
 
-  /** The hardened MariaDB that tenants' databases live on. */
+  /**
+   * The hardened MariaDB that tenants' databases live on. It answers hosted programs on their gateway's address, so it starts
+   * after their bridge; where there is none on this machine, it answers on loopback only.
+   */
   async startTenantDatabase() {
+    const gateway = this.gateway();
     const server = mariaDb(this.layout, {
       name: 'mariadb-tenant',
       port: this.port('mariadb-tenant'),
       user: 'berth',
       profile: 'tenant',
+      gateway,
     });
     const password = secret(this.layout, 'tenantDatabase');
     const change = await this.bring(
@@ -106,7 +111,20 @@ export class Stack {
       () => mariaDbAnswers(server),
     );
     if (change !== 'none') await grantAccess(server, { password, everything: true });
-    return `mysql://${server.user}:${password}@127.0.0.1:${server.port}`;
+    return {
+      user: server.user,
+      port: server.port,
+      passwordFile: secretFile(this.layout, 'tenantDatabase'),
+      gateway,
+    };
+  }
+
+  /** Address of the app network's gateway, when it is one of this machine's. */
+  gateway() {
+    const { subnet } = readJson(join(this.layout.state, 'network.json')) ?? {};
+    const address = subnet?.split('/')[0];
+    const own = Object.values(networkInterfaces()).flatMap((list) => (list ?? []).map((entry) => entry.address));
+    return own.includes(address) ? String(address) : undefined;
   }
 
   async startRedis() {

@@ -72,6 +72,17 @@ export async function bringTestStack(steps, { images }) {
   // Only the tests that are about it have one, in a table of their own.
   env.FIREWALL = 'off';
   env.OBJECT_STORE_URL = objectStore(layout);
+  if (imageBuild) {
+    // Right away: until the bridge is there, another stack that is being started would choose the same.
+    await steps.step('engine for tests: project, pool, network', async (note) => berth(env, ['engine', 'setup'], note));
+  }
+  await steps.step('MariaDB for databases of services', async () => {
+    const { port, user, passwordFile, gateway } = await stack.startTenantDatabase();
+    env.TENANT_DATABASE_PORT = String(port);
+    env.TENANT_DATABASE_USER = user;
+    env.TENANT_DATABASE_PASSWORD_FILE = passwordFile;
+    env.TENANT_DATABASE_SERVICE_ADDRESS = gateway ?? '127.0.0.1';
+  });
   env.BERTH_IMAGE_DIR = layout.images;
   env.IMAGE_DIR = layout.images;
   const services = SERVICE_ORDER.filter((name) => runningRecords(layout.run).some((record) => record.name === name));
@@ -79,10 +90,6 @@ export async function bringTestStack(steps, { images }) {
   writeJson(join(layout.state, 'stack.json'), description);
   const lines = Object.entries(env).map(([name, value]) => `${name}='${value}'\n`);
   writePrivate(join(layout.state, 'env'), lines.join(''));
-  if (imageBuild) {
-    // Right away: until the bridge is there, another stack that is being started would choose the same.
-    await steps.step('engine for tests: project, pool, network', async (note) => berth(env, ['engine', 'setup'], note));
-  }
   return { ...description, imageBuild };
 }
 

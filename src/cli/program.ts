@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { accountCommand } from './commands/account.command.js';
+import { databaseHostCommand } from './commands/database-host.command.js';
 import { engineCommand } from './commands/engine.command.js';
 import { imageCommand } from './commands/image.command.js';
 import { keyCommand } from './commands/key.command.js';
@@ -24,6 +25,7 @@ const NOUNS: (() => Command)[] = [
   operationCommand,
   vaultCommand,
   engineCommand,
+  databaseHostCommand,
   migrateCommand,
   openApiCommand,
 ];

@@ -98,6 +98,10 @@ const SETTINGS = {
   vaultAnchorFile: setting(parse.text),
   vaultAllowedAddresses: setting(parse.list(parse.addressOrRange), ''),
 
+  databaseQueryTimeoutSeconds: setting(parse.integer(1, 3600), '30'),
+  databaseImportTimeoutSeconds: setting(parse.integer(1, 3600), '120'),
+  databaseSizeLimitMb: setting(parse.integer(1, 1_000_000), '1024'),
+
   gitAllowFile: setting(parse.boolean, 'false'),
   operationLeaseSeconds: setting(parse.integer(1, 600), '15'),
   installTimeoutSeconds: setting(parse.integer(10, 86_400), '900'),

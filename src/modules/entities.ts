@@ -2,6 +2,7 @@ import { ActivityEvent } from '../platform/events/activity-event.entity.js';
 import { IdempotencyKey } from '../platform/http/idempotency-key.entity.js';
 import { Operation } from '../platform/operations/operation.entity.js';
 import { ACCOUNT_ENTITIES } from './accounts/account-entities.js';
+import { DATABASE_ENTITIES } from './databases/database-entities.js';
 import { HostingNode } from './nodes/node.entity.js';
 import { Notification } from './notifications/notification.entity.js';
 import { SERVER_ENTITIES } from './servers/server-entities.js';
@@ -16,5 +17,6 @@ export const ENTITIES = [
   HostingNode,
   Notification,
   ...SERVER_ENTITIES,
+  ...DATABASE_ENTITIES,
   ...VAULT_ENTITIES,
 ];

@@ -10,6 +10,7 @@ import { ObservabilityModule } from '../platform/observability/observability.mod
 import { OperationsModule } from '../platform/operations/operations.module.js';
 import { Redis } from '../platform/redis/redis.js';
 import { RedisModule } from '../platform/redis/redis.module.js';
+import { DatabaseHostsModule } from './database-hosts.module.js';
 import { EngineModule } from './engine.module.js';
 import { ObjectsModule } from './objects.module.js';
 
@@ -33,6 +34,7 @@ export class ControlPlaneModule {
           }),
         }),
         EngineModule,
+        DatabaseHostsModule,
         ObjectsModule,
         EventsModule,
         OperationsModule,

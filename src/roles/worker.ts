@@ -1,6 +1,7 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { Config } from '../config/config.js';
+import { DatabasesWorkerModule } from '../modules/databases/databases.module.js';
 import { NotificationsWorkerModule } from '../modules/notifications/notifications.module.js';
 import { ServersWorkerModule } from '../modules/servers/servers.module.js';
 import { VaultWorkerModule } from '../modules/vault/vault.module.js';
@@ -22,6 +23,7 @@ class WorkerModule {
         ArchiverModule,
         OperationsWorkerModule,
         ServersWorkerModule,
+        DatabasesWorkerModule,
         NotificationsWorkerModule,
         VaultWorkerModule,
       ],

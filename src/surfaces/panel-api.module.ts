@@ -1,10 +1,12 @@
 import { Module } from '@nestjs/common';
 import { ACCOUNT_PANEL_CONTROLLERS } from '../modules/accounts/account-controllers.js';
+import { DatabasesPanelController } from '../modules/databases/databases.panel.controller.js';
+import { DatabasesModule } from '../modules/databases/databases.module.js';
+import { DbConnectionPanelController } from '../modules/databases/db-connection/db-connection.panel.controller.js';
 import { NotificationsPanelController } from '../modules/notifications/notifications.panel.controller.js';
 import { NotificationsModule } from '../modules/notifications/notifications.module.js';
 import { OperationsPanelController } from '../modules/operations/operations.panel.controller.js';
 import { AllocationsPanelController } from '../modules/servers/allocations/allocations.panel.controller.js';
-import { DbConnectionPanelController } from '../modules/servers/db-connection/db-connection.panel.controller.js';
 import { BackupsPanelController } from '../modules/servers/backups/backups.panel.controller.js';
 import { ConsolePanelController } from '../modules/servers/console/console.panel.controller.js';
 import { ExecPanelController } from '../modules/servers/exec/exec.panel.controller.js';
@@ -19,13 +21,14 @@ import { VaultModule } from '../modules/vault/vault.module.js';
 
 /** What stands under `/panel`. */
 @Module({
-  imports: [ServersModule, NotificationsModule, VaultModule],
+  imports: [ServersModule, DatabasesModule, NotificationsModule, VaultModule],
   controllers: [
     ...ACCOUNT_PANEL_CONTROLLERS,
     ServersPanelController,
     AllocationsPanelController,
     SftpPanelController,
     DbConnectionPanelController,
+    DatabasesPanelController,
     BackupsPanelController,
     ConsolePanelController,
     ExecPanelController,

@@ -1,10 +1,12 @@
 import { Module } from '@nestjs/common';
 import { ACCOUNT_PUBLIC_CONTROLLERS } from '../modules/accounts/account-controllers.js';
+import { DatabasesPublicController } from '../modules/databases/databases.public.controller.js';
+import { DatabasesModule } from '../modules/databases/databases.module.js';
+import { DbConnectionPublicController } from '../modules/databases/db-connection/db-connection.public.controller.js';
 import { NotificationsPublicController } from '../modules/notifications/notifications.public.controller.js';
 import { NotificationsModule } from '../modules/notifications/notifications.module.js';
 import { OperationsPublicController } from '../modules/operations/operations.public.controller.js';
 import { AllocationsPublicController } from '../modules/servers/allocations/allocations.public.controller.js';
-import { DbConnectionPublicController } from '../modules/servers/db-connection/db-connection.public.controller.js';
 import { BackupsPublicController } from '../modules/servers/backups/backups.public.controller.js';
 import { ConsolePublicController } from '../modules/servers/console/console.public.controller.js';
 import { ExecPublicController } from '../modules/servers/exec/exec.public.controller.js';
@@ -19,13 +21,14 @@ import { VaultModule } from '../modules/vault/vault.module.js';
 
 /** What stands under `/api/v1`. */
 @Module({
-  imports: [ServersModule, NotificationsModule, VaultModule],
+  imports: [ServersModule, DatabasesModule, NotificationsModule, VaultModule],
   controllers: [
     ...ACCOUNT_PUBLIC_CONTROLLERS,
     ServersPublicController,
     AllocationsPublicController,
     SftpPublicController,
     DbConnectionPublicController,
+    DatabasesPublicController,
     BackupsPublicController,
     ConsolePublicController,
     ExecPublicController,

@@ -13,6 +13,7 @@ const VIOLATIONS: Record<string, [file: string, text: string]> = {
   'config-alone': ['src/config/planted.ts', "import '../platform/planted/plain.js';\n"],
   'platform-below': ['src/platform/planted/up.ts', "import '../../modules/planted/planted.service.js';\n"],
   'drivers-alone': ['src/drivers/planted/planted.ts', "import '../../platform/database/planted.js';\n"],
+  'drivers-without-sql': ['src/drivers/planted/speaking.ts', "import 'mysql2';\n"],
   'module-by-its-services': ['src/modules/planted/other.ts', "import '../planted2/planted2.entity.js';\n"],
   'controllers-only-services': ['src/modules/planted/planted.controller.ts', "import './planted.repository.js';\n"],
   'controllers-no-entities': [

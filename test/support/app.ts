@@ -7,17 +7,16 @@ import { pathToFileURL } from 'node:url';
 import { Redis } from 'ioredis';
 import { createConnection, type Connection } from 'mysql2/promise';
 import { Pool } from 'undici';
-import { ACCOUNT_ENTITIES } from '../../src/modules/accounts/account-entities.js';
 import { AccountsService } from '../../src/modules/accounts/accounts.service.js';
 import { ApiKeysService } from '../../src/modules/accounts/api-keys.service.js';
-import { HostingNode } from '../../src/modules/nodes/node.entity.js';
+import { ENTITIES } from '../../src/modules/entities.js';
 import { NodesService } from '../../src/modules/nodes/nodes.service.js';
 import { readSecretFile, loadConfig } from '../../src/config/config.js';
 import type { ApiScope } from '../../src/platform/auth/principal.js';
-import { ActivityEvent } from '../../src/platform/events/activity-event.entity.js';
 import { EventRecorder } from '../../src/platform/events/event-recorder.js';
 import { Api, type Answer } from './api.js';
 import { Browser } from './browser.js';
+import { clearHost, TestDatabaseHosts } from './database-host.js';
 import { TestDatabase } from './database.js';
 import { freePorts } from './free-ports.js';
 import { RoleProcess, type RoleName } from './role-process.js';
@@ -28,6 +27,8 @@ export interface BerthOptions {
   roles?: RoleName[];
   /** Instead of `roles`: several processes, each with some. */
   processes?: RoleName[][];
+  /** Whether the stack's server for tenants' databases is registered with it. */
+  databaseHost?: false;
   /** Settings on top of those that lead to the test stack. The engine is simulated unless `ENGINE_URL` says otherwise. */
   env?: Record<string, string>;
 }
@@ -50,7 +51,7 @@ type Account = Pick<TestAccount, 'id' | 'username'>;
 export async function startBerth(options: BerthOptions = {}): Promise<Berth> {
   const closing: (() => Promise<unknown>)[] = [];
   try {
-    const database = await TestDatabase.create([...ACCOUNT_ENTITIES, ActivityEvent, HostingNode]);
+    const database = await TestDatabase.create(ENTITIES);
     closing.push(() => database.drop());
     const redis = await claimRedis();
     closing.push(() => redis.release());
@@ -60,6 +61,10 @@ export async function startBerth(options: BerthOptions = {}): Promise<Berth> {
     const ports = await freePorts(5);
     const env = settings({ databaseUrl: database.url, redisUrl: redis.url, objects, ports, given: options.env ?? {} });
     await registerNode(database, env);
+    if (options.databaseHost !== false) {
+      const hostId = await new TestDatabaseHosts(database.database, env).add();
+      closing.push(() => clearHost(hostId));
+    }
     const groups = options.processes ?? [options.roles ?? ['api', 'worker']];
     const processes = groups.map(
       (roles) => new RoleProcess(roles, roles.includes('api') ? env : withoutMetricsPort(env)),

@@ -4,7 +4,7 @@ import { quotaExceeded } from '../../platform/errors/domain-error.js';
 import { QuotaLock, type PlanLimits } from '../accounts/quota-lock.service.js';
 import { ServerRepository, type ServerUsageSums } from './server.repository.js';
 
-const QUOTAS = ['servers', 'ram', 'disk', 'cpu'] as const;
+const QUOTAS = ['servers', 'ram', 'disk', 'cpu', 'databases'] as const;
 
 /** What an account's services may use together. */
 @Injectable()

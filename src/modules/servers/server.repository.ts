@@ -11,6 +11,7 @@ export interface ServerUsageSums {
   ram: number;
   disk: number;
   cpu: number;
+  databases: number;
 }
 
 /** Look-ups of services. Those for accounts never see another account's rows, nor what is being deleted. */
@@ -74,8 +75,10 @@ export class ServerRepository {
   /** What the account has in use, but for `exceptId`. Meaningful for quotas only under the account's lock. */
   async sums(tx: Tx, accountId: string, exceptId = ''): Promise<ServerUsageSums> {
     const [row] = await tx.manager.query<Record<keyof ServerUsageSums, string | number>[]>(
-      `SELECT COUNT(*) AS servers, COALESCE(SUM(ram), 0) AS ram, COALESCE(SUM(disk), 0) AS disk, COALESCE(SUM(cpu), 0) AS cpu
-         FROM servers WHERE account_id = ? AND id <> ? AND status <> 'DELETING'`,
+      `SELECT COUNT(*) AS servers, COALESCE(SUM(ram), 0) AS ram, COALESCE(SUM(disk), 0) AS disk, COALESCE(SUM(cpu), 0) AS cpu,
+              COUNT(d.id) AS \`databases\`
+         FROM servers s LEFT JOIN service_databases d ON d.server_id = s.id
+        WHERE s.account_id = ? AND s.id <> ? AND s.status <> 'DELETING'`,
       [accountId, exceptId],
     );
     return {
@@ -83,6 +86,7 @@ export class ServerRepository {
       ram: Number(row!.ram),
       disk: Number(row!.disk),
       cpu: Number(row!.cpu),
+      databases: Number(row!.databases),
     };
   }
 }

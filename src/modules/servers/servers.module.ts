@@ -1,6 +1,5 @@
 import { Module } from '@nestjs/common';
 import { ActivityService } from './activity/activity.service.js';
-import { DbConnectionService } from './db-connection/db-connection.service.js';
 import { AllocationsModule, AllocationsWorkerModule } from './allocations/allocations.module.js';
 import { BackupsModule, BackupsWorkerModule } from './backups/backups.module.js';
 import { ConsoleModule } from './console/console.module.js';
@@ -27,6 +26,8 @@ import { ServerUsageReader } from './usage/server-usage.reader.js';
 import { SftpModule } from './sftp/sftp.module.js';
 import { UsageCache } from './usage/usage.cache.js';
 import { UsageService } from './usage/usage.service.js';
+import { DatabaseRowsModule } from '../databases/database-rows.module.js';
+import { DatabaseLifecycleModule } from '../databases/lifecycle/database-lifecycle.module.js';
 import { VaultErasureModule } from '../vault/vault-erasure.module.js';
 
 /** Application services as the API serves them. */
@@ -34,6 +35,7 @@ import { VaultErasureModule } from '../vault/vault-erasure.module.js';
   imports: [
     ServerRowsModule,
     VaultErasureModule,
+    DatabaseRowsModule,
     AllocationsModule,
     SftpModule,
     SchedulesModule,
@@ -53,7 +55,6 @@ import { VaultErasureModule } from '../vault/vault-erasure.module.js';
     ServerUsageReader,
     InstallationService,
     ServerObserver,
-    DbConnectionService,
   ],
   exports: [
     ServerRowsModule,
@@ -70,7 +71,6 @@ import { VaultErasureModule } from '../vault/vault-erasure.module.js';
     UsageService,
     InstallationService,
     ServerObserver,
-    DbConnectionService,
   ],
 })
 export class ServersModule {}
@@ -80,6 +80,7 @@ export class ServersModule {}
   imports: [
     ServerRowsModule,
     ServiceContainerModule,
+    DatabaseLifecycleModule,
     AllocationsWorkerModule,
     SchedulesWorkerModule,
     BackupsWorkerModule,

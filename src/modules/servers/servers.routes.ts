@@ -7,8 +7,8 @@ import { Scope } from '../../platform/auth/scope.decorator.js';
 import { IdParam } from '../../platform/http/id.pipe.js';
 import { PageQuery, type Page } from '../../platform/http/page.js';
 import { Waitable } from '../../platform/http/wait-for.js';
+import { AcceptedOperation } from '../../platform/operations/accepted-operation.dto.js';
 import {
-  AcceptedOperation,
   ActivityView,
   ContainerImageDto,
   CreateServerDto,

@@ -2,13 +2,13 @@ import { Injectable } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
 import type { Principal } from '../../platform/auth/principal.js';
 import { Database, type Tx } from '../../platform/database/database.js';
-import { unavailable } from '../../platform/errors/domain-error.js';
 import { actorOf, EventRecorder } from '../../platform/events/event-recorder.js';
 import { decodeCursor, Page, type PageQuery } from '../../platform/http/page.js';
 import { newId } from '../../platform/ids/id.js';
 import { Operation } from '../../platform/operations/operation.entity.js';
 import { OperationsService } from '../../platform/operations/operations.service.js';
 import { AccountsService } from '../accounts/accounts.service.js';
+import { DatabaseClaims } from '../databases/database-claims.service.js';
 import { hasBroker, NodesService } from '../nodes/nodes.service.js';
 import { VaultErasure } from '../vault/vault-erasure.service.js';
 import { NetworkLedger } from './allocations/network-ledger.js';
@@ -35,6 +35,7 @@ export class ServersService {
     private readonly nodes: NodesService,
     private readonly accounts: AccountsService,
     private readonly vault: VaultErasure,
+    private readonly databases: DatabaseClaims,
   ) {}
 
   async list(caller: Principal, { limit, cursor }: PageQuery): Promise<Page<ServerSummary>> {
@@ -48,17 +49,18 @@ export class ServersService {
   }
 
   async create(caller: Principal, wanted: CreateServerDto): Promise<ServerDetail> {
-    if (wanted.withDatabase) throw unavailable('database_host', new Error('no database host is registered'));
     const server = await this.database.transaction(async (tx) => {
-      const { ram, disk, cpu } = wanted;
-      (await this.quota.room(tx, caller.accountId)).mustHold({ servers: 1, ram, disk, cpu });
+      const { ram, disk, cpu, withDatabase = false } = wanted;
+      const room = await this.quota.room(tx, caller.accountId);
+      room.mustHold({ servers: 1, ram, disk, cpu, databases: withDatabase ? 1 : 0 });
       const server = await this.insert(tx, caller.accountId, wanted);
+      if (withDatabase) await this.databases.claim(tx, server.id);
       await this.operations.start(tx, {
         accountId: caller.accountId,
         type: SERVER_OPERATIONS.create,
         resourceId: server.id,
       });
-      await this.record(tx, caller, server, 'server:create', { runtime: server.runtime });
+      await this.record(tx, caller, server, 'server:create', { runtime: server.runtime, withDatabase });
       return server;
     });
     return this.detail(server);

@@ -25,6 +25,7 @@ export const ID_PREFIXES = [
   'ntf',
   'bak',
   'inc',
+  'dbh',
 ] as const;
 
 export type IdPrefix = (typeof ID_PREFIXES)[number];

@@ -13,6 +13,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ConfigModule } from '../../../src/config/config.module.js';
 import { loadConfig } from '../../../src/config/config.js';
+import { createDatabaseHosts } from '../../../src/drivers/database-host/database-host.factory.js';
+import { DatabaseHosts } from '../../../src/drivers/database-host/database-host.js';
 import { Engine } from '../../../src/drivers/engine/engine.js';
 import { SimulatorEngine } from '../../../src/drivers/engine/simulator/simulator-engine.js';
 import { createBlobStore } from '../../../src/drivers/objects/blob-store.factory.js';
@@ -143,6 +145,7 @@ class TestEngineModule {
     const all = [
       { provide: Engine, useValue: engine },
       { provide: BlobStore, useValue: blobs },
+      { provide: DatabaseHosts, useValue: createDatabaseHosts() },
       { provide: Archiver, useValue: new StreamingArchiver(engine, blobs) },
       ...providers,
     ];

@@ -13,7 +13,7 @@ import { Scope } from '../../../platform/auth/scope.decorator.js';
 import { IdParam, UuidParam } from '../../../platform/http/id.pipe.js';
 import { PageQuery, type Page } from '../../../platform/http/page.js';
 import { Waitable } from '../../../platform/http/wait-for.js';
-import { AcceptedOperation } from '../dto/server.dto.js';
+import { AcceptedOperation } from '../../../platform/operations/accepted-operation.dto.js';
 import { ARCHIVE_TYPE, BackupDownloads } from './backup-downloads.reader.js';
 import { BackupsService } from './backups.service.js';
 import { BackupView, CreateBackupDto, LockBackupDto } from './dto/backup.dto.js';

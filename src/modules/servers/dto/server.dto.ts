@@ -259,8 +259,3 @@ export class ActivityView {
   @ApiProperty({ format: 'date-time' })
   createdAt!: Date;
 }
-
-export class AcceptedOperation {
-  @ApiProperty({ description: 'Ask `GET /operations/{id}` how it ended' })
-  operationId!: string;
-}

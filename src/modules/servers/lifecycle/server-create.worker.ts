@@ -8,6 +8,7 @@ import {
   type OperationStep,
 } from '../../../platform/operations/operation-handler.js';
 import { Operation } from '../../../platform/operations/operation.entity.js';
+import { DatabaseProvisioning } from '../../databases/lifecycle/database-provisioning.service.js';
 import { Server } from '../server.entity.js';
 import { SERVER_OPERATIONS } from '../server.operations.js';
 import { ServerRepository } from '../server.repository.js';
@@ -22,6 +23,7 @@ export class ServerCreateWorker extends OperationHandler {
     private readonly servers: ServerRepository,
     private readonly container: ServiceContainer,
     private readonly installer: Installer,
+    private readonly databases: DatabaseProvisioning,
     private readonly events: EventRecorder,
   ) {
     super();
@@ -29,12 +31,18 @@ export class ServerCreateWorker extends OperationHandler {
 
   async steps({ resourceId }: Operation): Promise<OperationStep[]> {
     const server = await this.servers.require(resourceId);
+    // After a reinstallation that failed, volume and database hold the account's data.
+    const keeps = server.installedAt !== null;
     return [
+      {
+        name: 'database',
+        run: () => this.databases.ensure(server.id),
+        undo: async () => (keeps ? undefined : this.databases.undo(server.id)),
+      },
       {
         name: 'volume',
         run: () => this.container.ensureVolume(server),
-        // After a reinstallation that failed, the volume holds the account's data.
-        undo: async () => (server.installedAt === null ? this.container.removeVolume(server.id) : undefined),
+        undo: async () => (keeps ? undefined : this.container.removeVolume(server.id)),
       },
       {
         name: 'instance',

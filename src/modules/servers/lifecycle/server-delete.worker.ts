@@ -11,6 +11,7 @@ import { OperationsService } from '../../../platform/operations/operations.servi
 import { BackupRemoverWorker } from '../backups/backup-remover.worker.js';
 import { BACKUP_LANE } from '../backups/backup.operations.js';
 import { NetworkLedger } from '../allocations/network-ledger.js';
+import { DatabaseProvisioning } from '../../databases/lifecycle/database-provisioning.service.js';
 import { Server } from '../server.entity.js';
 import { KILL_LANE, SERVER_OPERATIONS } from '../server.operations.js';
 import { ServiceContainer } from './service-container.js';
@@ -27,6 +28,7 @@ export class ServerDeleteWorker extends OperationHandler {
     private readonly ledger: NetworkLedger,
     private readonly container: ServiceContainer,
     private readonly backups: BackupRemoverWorker,
+    private readonly databases: DatabaseProvisioning,
   ) {
     super();
   }
@@ -35,6 +37,7 @@ export class ServerDeleteWorker extends OperationHandler {
     return [
       { name: 'wait', run: () => this.othersToEnd(resourceId) },
       { name: 'instance', run: () => this.container.removeInstance(resourceId) },
+      { name: 'database', run: () => this.databases.remove(resourceId) },
       { name: 'volume', run: () => this.container.removeVolume(resourceId) },
       { name: 'backups', run: () => this.backups.removeAll(resourceId) },
     ];
@@ -42,6 +45,7 @@ export class ServerDeleteWorker extends OperationHandler {
 
   async onDone(tx: Tx, { resourceId }: Operation): Promise<void> {
     await this.ledger.releaseAddress(tx, resourceId);
+    await this.databases.forget(tx, resourceId);
     await tx.manager.delete(Server, { id: resourceId });
   }
 

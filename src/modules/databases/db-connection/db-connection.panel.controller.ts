@@ -1,9 +1,9 @@
-import { PublicApi } from '../../../platform/auth/public-api.decorator.js';
+import { PanelApi } from '../../../platform/auth/panel-api.decorator.js';
 import { DbConnectionRoutes } from './db-connection.routes.js';
 import { DbConnectionService } from './db-connection.service.js';
 
-@PublicApi('servers/:id/db-connection', 'servers')
-export class DbConnectionPublicController extends DbConnectionRoutes {
+@PanelApi('servers/:id/db-connection', 'databases')
+export class DbConnectionPanelController extends DbConnectionRoutes {
   constructor(connections: DbConnectionService) {
     super(connections);
   }

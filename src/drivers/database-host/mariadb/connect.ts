@@ -1,0 +1,62 @@
+import { createConnection, type Connection, type RowDataPacket } from 'mysql2/promise';
+import { DatabaseHostError, type HostAccount, type HostAddress } from '../database-host.js';
+
+const CONNECT_MS = 5000;
+/** Errors of a server that is going, is full, or ended our session. */
+const AWAY = new Set([1040, 1053, 1080, 1158, 1159, 1160, 1161, 1205, 1927, 3169]);
+
+/** Options that every connection to a host has, whoever it is for. */
+export function connectionOptions({ address, port, caCertificate }: HostAddress, { user, password }: HostAccount) {
+  return {
+    host: address,
+    port,
+    user,
+    password,
+    charset: 'utf8mb4_unicode_ci',
+    connectTimeout: CONNECT_MS,
+    multipleStatements: false,
+    // The server would otherwise be free to ask for any file of this machine.
+    flags: ['-LOCAL_FILES'],
+    ...(caCertificate === null ? {} : { ssl: { ca: caCertificate, rejectUnauthorized: true, verifyIdentity: true } }),
+  };
+}
+
+/** Does the platform's own work on a host. What goes wrong is a `DatabaseHostError`. */
+export async function asAdmin<T>(host: HostAddress, work: (connection: Connection) => Promise<T>): Promise<T> {
+  let connection: Connection | undefined;
+  try {
+    connection = await createConnection({
+      ...connectionOptions(host, host),
+      supportBigNumbers: true,
+      dateStrings: true,
+    });
+    // Some fatal errors come by this event alone; without a listener they would end the process.
+    connection.on('error', () => undefined);
+    await connection.query('SET SESSION lock_wait_timeout = 20, sql_mode = DEFAULT');
+    return await work(connection);
+  } catch (error) {
+    throw hostError(error);
+  } finally {
+    connection?.destroy();
+  }
+}
+
+export async function rowsOf(connection: Connection, sql: string, values: unknown[] = []): Promise<RowDataPacket[]> {
+  return (await connection.query<RowDataPacket[]>(sql, values))[0];
+}
+
+/** The driver's error without what it may repeat of statements and passwords. */
+export function hostError(error: unknown): Error {
+  if (error instanceof DatabaseHostError) return error;
+  const { errno, code, fatal } = error as { errno?: number; code?: string; fatal?: boolean };
+  const said = code ?? 'no code';
+  if (errno === 1045 || errno === 1698)
+    return new DatabaseHostError('denied', `the database host refused the login (${said})`);
+  if (errno === 1049) return new DatabaseHostError('no_schema', 'the schema is not on the database host');
+  if (errno === 1226 || errno === 1203) return new DatabaseHostError('busy', 'the account has too many sessions');
+  const network = errno === undefined || errno < 1000 || AWAY.has(errno) || fatal === true;
+  if (network && code !== undefined) return new DatabaseHostError('unavailable', `the database host is away (${said})`);
+  if (code === undefined && fatal !== true) return error as Error;
+  if (code === undefined) return new DatabaseHostError('unavailable', 'the connection to the database host was lost');
+  return new DatabaseHostError('failed', `the database host refused a statement of the platform (${said})`);
+}

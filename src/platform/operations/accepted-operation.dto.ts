@@ -1,0 +1,7 @@
+import { ApiProperty } from '@nestjs/swagger';
+
+/** The answer of what ends later. */
+export class AcceptedOperation {
+  @ApiProperty({ description: 'Ask `GET /operations/{id}` how it ended' })
+  operationId!: string;
+}
