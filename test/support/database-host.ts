@@ -52,6 +52,8 @@ export class TestDatabaseHosts {
 /** Removes what was put on the stack's server for this host's id. */
 export async function clearHost(hostId: string): Promise<void> {
   const link = tenantLink();
+  // Their locks would keep the schemas.
+  for (const name of await link.preparedTransactions()) await link.rollBackPrepared(name).catch(() => undefined);
   for (const schema of await link.owned(hostId)) {
     const rest = schema.slice(1);
     await link.remove({ schema, users: [`u${rest}`, `q${rest}`] });

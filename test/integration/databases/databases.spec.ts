@@ -42,4 +42,3 @@ test('a service with a database: provisioned, listed, reached by its program, go
   await until('gone from the host', async () => !(await tenantLink().sizes()).has(database));
   await expect(asTenant(made.connection, async () => undefined)).rejects.toThrow(/Access denied/);
 });
-

@@ -1,5 +1,13 @@
 import { createConnection, type Connection } from 'mysql2/promise';
 import type { Answer, Api } from '../../support/api.js';
+import { loadConfig } from '../../../src/config/config.js';
+import { createDatabaseHosts } from '../../../src/drivers/database-host/database-host.factory.js';
+import { DatabasePasswords } from '../../../src/modules/databases/database-passwords.js';
+import { DatabaseRepository } from '../../../src/modules/databases/database.repository.js';
+import { HostLinks } from '../../../src/modules/databases/lifecycle/host-links.js';
+import { SessionReaperWorker } from '../../../src/modules/databases/session-reaper.worker.js';
+import { createLogger } from '../../../src/platform/observability/logger.js';
+import type { Berth } from '../../support/app.js';
 import { tenantHost } from '../../support/database-host.js';
 
 export interface TestConnection {
@@ -71,4 +79,12 @@ async function connected<T>(
   } finally {
     connection.destroy();
   }
+}
+
+/** A reaper whose clock is the test's. */
+export function reaperOf(berth: Berth): SessionReaperWorker {
+  const config = loadConfig(berth.env, '/dev/null');
+  const links = new HostLinks(createDatabaseHosts(), new DatabasePasswords(config));
+  const log = createLogger({ logLevel: 'fatal' });
+  return new SessionReaperWorker(config, new DatabaseRepository(berth.database.database), links, log);
 }

@@ -105,7 +105,10 @@ export class MariaDbSession implements DatabaseSession {
       this.listen(query, taker, enough);
       query.on('error', (error: Error) => this.refuse(error));
       query.on('end', () => {
-        if (this.running?.taker === taker) finish();
+        if (this.running?.taker !== taker) return;
+        // Some statements that are told to end do so as if all were well.
+        if (this.timedOut) this.fail(new Error('the time is up'));
+        else finish();
       });
     });
   }
