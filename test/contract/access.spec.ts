@@ -16,13 +16,12 @@ beforeAll(async () => {
   holdInvariants(berth);
   world = new World(berth);
   [owner, stranger] = await Promise.all([world.person(), world.person()]);
-  const shared = new Map<string, Promise<string>>();
+  const shared = new Map<object, Promise<string>>();
   for (const route of scoped) {
     const values: string[] = [];
-    for (const [index, kind] of world.kindsOf(route).entries()) {
-      const name = `${route.path.split(`{${route.params[index]}}`)[0]}`;
-      if (!shared.has(name)) shared.set(name, kind.make(world, owner, [...values]));
-      values.push(await shared.get(name)!);
+    for (const kind of world.kindsOf(route)) {
+      if (!shared.has(kind)) shared.set(kind, kind.make(world, owner, [...values]));
+      values.push(await shared.get(kind)!);
     }
     owned.set(String(route), values);
   }

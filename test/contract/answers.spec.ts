@@ -18,8 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => berth?.close());
 
-/** What a service without a database answers is the one 404, which other tests are about. */
-const reads = surfaces.public.routes.filter(({ method, id }) => method === 'GET' && id !== 'dbConnection_get');
+const reads = surfaces.public.routes.filter(({ method }) => method === 'GET');
 const writes = scoped.filter(({ scope, id }) => scope === 'write' && id !== 'panelSession_logout');
 const waitable = scoped.filter(({ query }) => query.includes('waitFor'));
 const paged = scoped.filter(({ query }) => query.includes('cursor'));
@@ -94,6 +93,7 @@ describe('lists', () => {
       (await api.patch(`/servers/${id}/variables/STARTUP_FILE`, { value: 'x.js' })).expect(200),
     keys_list: (walker) => berth.makeKey(walker, ['read']),
     schedules_list: async ({ api }, [id]) => (await api.post(`/servers/${id}/schedules`)).expect(201),
+    databases_list: (walker) => world.makeDatabase(walker),
     backups_list: async ({ api }, [id]) => {
       const { uuid } = (await api.post(`/servers/${id}/backups`)).expect(201).body as { uuid: string };
       await api.waitFor(`/servers/${id}/backups/${uuid}`, 'READY');

@@ -25,9 +25,11 @@ const headers = (key: string): { headers: Record<string, string> } => ({ headers
 
 test('every POST takes the key but those that show a clear key and those that end a session', () => {
   expect(posts.filter((route) => !route.idempotent).map(String)).toEqual([
+    'public: POST /databases/{id}/export',
     'public: POST /servers/{id}/settings/sftp/rotate-password',
     'public: POST /servers/{id}/vault/token',
     'panel: POST /auth/logout',
+    'panel: POST /databases/{id}/export',
     'panel: POST /keys',
     'panel: POST /servers/{id}/settings/sftp/rotate-password',
     'panel: POST /servers/{id}/vault/token',

@@ -14,13 +14,15 @@ afterAll(() => berth?.close());
 
 const PARALLEL = 50;
 const small = { name: 'quota', runtime: 'nodejs', ram: 128, disk: 512, cpu: 25 };
-const QUOTAS = ['servers', 'ram', 'disk', 'cpu'] as const;
+const QUOTAS = ['servers', 'ram', 'disk', 'cpu', 'databases'] as const;
 type Quota = (typeof QUOTAS)[number];
 
 async function sums({ id }: Person): Promise<Record<Quota, number>> {
   const [row] = await berth.database.query<Record<Quota, string>[]>(
-    `SELECT COUNT(*) AS servers, COALESCE(SUM(ram), 0) AS ram, COALESCE(SUM(disk), 0) AS disk, COALESCE(SUM(cpu), 0) AS cpu
-       FROM servers WHERE account_id = ? AND status <> 'DELETING'`,
+    `SELECT COUNT(*) AS servers, COALESCE(SUM(ram), 0) AS ram, COALESCE(SUM(disk), 0) AS disk, COALESCE(SUM(cpu), 0) AS cpu,
+            COUNT(d.id) AS \`databases\`
+       FROM servers s LEFT JOIN service_databases d ON d.server_id = s.id
+      WHERE s.account_id = ? AND s.status <> 'DELETING'`,
     [id],
   );
   return Object.fromEntries(QUOTAS.map((name) => [name, Number(row![name])])) as Record<Quota, number>;
@@ -32,10 +34,12 @@ describe('fifty requests at once get what the plan allows and no more, by key an
     ['ram', 1000, 192, 5],
     ['disk', 5120, 1024, 5],
     ['cpu', 199, 50, 3],
+    ['databases', 3, 1, 3],
   ])('%s: %i allowed, %i each, %i fit', async (name, allowed, each, fit) => {
     await world.makePlan(`only-${name}`, { [name]: allowed });
     const person = await world.person(`only-${name}`);
-    const wanted = name === 'servers' ? small : { ...small, [name]: each };
+    const asked = name === 'databases' ? { withDatabase: true } : name === 'servers' ? {} : { [name]: each };
+    const wanted = { ...small, ...asked };
     const answers = await Promise.all(
       Array.from({ length: PARALLEL }, (_, index) => (index % 2 ? person.api : person.panel).post('/servers', wanted)),
     );

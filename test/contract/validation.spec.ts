@@ -106,7 +106,6 @@ describe('a body that is no JSON object is refused', () => {
     ['with __proto__ inside', 400, '{"name":{"__proto__":1}}'],
     ['deeper than anybody needs', 400, `${'{"a":'.repeat(5000)}1${'}'.repeat(5000)}`],
     ['deeper, in arrays', 400, `{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`],
-    ['above the limit', 413, `{"a":"${'x'.repeat(1_048_576)}"}`],
     ['of another type', 415, '{}', { 'content-type': 'text/plain' }],
     ['of a type that begins alike', 415, '{}', { 'content-type': 'application/json5' }],
     ['a form', 415, 'a=1', { 'content-type': 'application/x-www-form-urlencoded' }],
@@ -114,11 +113,16 @@ describe('a body that is no JSON object is refused', () => {
     ['compressed', 415, '{}', { 'content-encoding': 'gzip' }],
   ];
 
+  /** Of the routes that take more than the others. */
+  const LIMITS: Record<string, number> = { databases_query: 6_300_000, databases_import: 25_200_000 };
+
   test.each(named(withBody))('%s', async (_name, route) => {
     for (const [why, status, raw, headers] of bodies) {
       const answer = await world.call(route, person, missing(route), { raw, ...(headers ? { headers } : {}) });
       expect([why, answer.status]).toEqual([why, status]);
     }
+    const raw = `{"a":"${'x'.repeat(LIMITS[route.id] ?? 1_048_576)}"}`;
+    (await world.call(route, person, missing(route), { raw })).expect(413);
   });
 });
 
@@ -175,7 +179,7 @@ describe('the bounds are those of the contract', () => {
     ['ram', [128, 8192, 129], [127, 8193, 0, -128, 128.5, 1e9, 9007199254740993, '128']],
     ['disk', [512, 51_200], [511, 51_201, -1, 512.000001, '512']],
     ['cpu', [25, 400], [24, 401, 25.5, '25', null]],
-    ['withDatabase', [false], ['true', 1, 0, null, 'yes']],
+    ['withDatabase', [false, true], ['true', 1, 0, null, 'yes']],
   ])('%s', async (field, fits, doesNot) => {
     for (const [surface, api] of clients()) {
       for (const value of fits) {

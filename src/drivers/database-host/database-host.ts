@@ -76,7 +76,8 @@ export interface SessionOptions {
 
 /** A session of its own on a host: nothing that was set in another holds in it. */
 export interface DatabaseSession {
-  run(sql: string): Promise<StatementOutcome>;
+  /** `breakable` ones only answer: they are broken off as soon as there is enough; others run to their end. */
+  run(sql: string, breakable?: boolean): Promise<StatementOutcome>;
   /** Ends it without waiting for what may run in it. */
   close(): void;
 }

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Config } from '../../config/config.js';
 import { StatementError, type ResultSet, type StatementOutcome } from '../../drivers/database-host/database-host.js';
 import type { Principal } from '../../platform/auth/principal.js';
-import { DomainError } from '../../platform/errors/domain-error.js';
+import { badField } from '../../platform/errors/domain-error.js';
 import { bodyTooLarge } from '../../platform/http/body.js';
 import { DatabaseEvents } from './database-events.service.js';
 import { DatabaseRepository } from './database.repository.js';
@@ -18,7 +18,7 @@ import {
 import { withoutDefiner } from './sql/definers.js';
 import { masked } from './sql/masked.js';
 import { sqlProblem, type Place } from './sql/sql-problem.js';
-import { isBlank, StatementSplitter, type Statement } from './sql/statement-splitter.js';
+import { isBlank, isRead, StatementSplitter, type Statement } from './sql/statement-splitter.js';
 import { StatementsReader } from './statements.reader.js';
 
 const TABLES = `
@@ -43,7 +43,7 @@ export class QueryReader {
       placed,
       this.queryMs,
       async () => {},
-      (session) => session.run(TABLES),
+      (session) => session.run(TABLES, true),
     );
     return (resultSets[0]?.rows ?? []).map(([name, type, engine, rows, bytes]) => ({
       name: String(name),
@@ -61,7 +61,7 @@ export class QueryReader {
     const audit = () => this.events.record(caller, placed, 'server:database.query', { statement: masked(sql) });
     return this.statements.inSession(placed, this.queryMs, audit, async (session) => {
       const begin = performance.now();
-      const outcome = await session.run(sql).catch(refused({ number: 1, line: 1 }));
+      const outcome = await session.run(sql, isRead(sql)).catch(refused({ number: 1, line: 1 }));
       return queryResult(outcome, begin);
     });
   }
@@ -97,7 +97,7 @@ export class QueryReader {
 
 function mustBeRunnable(sql: string, maxBytes: number): void {
   if (Buffer.byteLength(sql) > maxBytes) throw bodyTooLarge(maxBytes);
-  if (isBlank(sql)) throw new DomainError('bad_request', 'empty_statement', 'There is no statement in sql.');
+  if (isBlank(sql)) throw badField('sql', 'empty_statement', 'sql must hold a statement');
 }
 
 /** Tells what the server has against a statement; anything else goes on as it is. */

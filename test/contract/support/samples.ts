@@ -9,6 +9,8 @@ const SPECIAL: Record<string, Body> = {
   schedules_addTask: { action: 'command', payload: 'list' },
   serverVault_put: { key: 'CONTRACT', value: 'x' },
   accountVault_put: { key: 'CONTRACT', value: 'x' },
+  databases_query: { sql: 'SELECT 1' },
+  databases_import: { sql: 'SELECT 1' },
   chat_set: { userId: '123456789012345678' },
 };
 

@@ -57,6 +57,14 @@ const KINDS: Record<string, Kind> = {
     make: (_world, { api }, [id]) => makeSecret(api, `/servers/${id}/vault`),
     missing: () => newId('sec'),
   },
+  '/servers/{id}/db-connection': {
+    make: async (world, owner) => (await world.makeDatabase(owner)).serverId,
+    missing: () => newId('srv'),
+  },
+  '/databases/{id}': {
+    make: async (world, owner) => (await world.makeDatabase(owner)).id,
+    missing: () => newId('db'),
+  },
   '/vault/{secretId}': { make: (_world, { api }) => makeSecret(api, '/vault'), missing: () => newId('sec') },
   '/operations/{id}': { make: (world, owner) => world.makeOperation(owner), missing: () => newId('op') },
   '/keys/{id}': {
@@ -97,6 +105,9 @@ const BEFORE: Record<string, (world: World, ids: string[]) => Promise<void>> = {
   },
 };
 
+/** About services with a database only. */
+const CONNECTION = '/servers/{id}/db-connection';
+
 const ROOMY = 'roomy';
 const BATCH = 6;
 
@@ -121,7 +132,9 @@ export class World {
 
   kindsOf({ path, params }: Route): Kind[] {
     return params.map((name) => {
-      const template = path.slice(0, path.indexOf(`{${name}}`) + name.length + 2);
+      const template = path.startsWith(CONNECTION)
+        ? CONNECTION
+        : path.slice(0, path.indexOf(`{${name}}`) + name.length + 2);
       const kind = KINDS[template];
       if (!kind) throw new Error(`test/contract/support/world.ts does not know how to make what ${template} names.`);
       return kind;
@@ -142,7 +155,10 @@ export class World {
   }
 
   /** A plan with these limits; of what is not named there is plenty. */
-  async makePlan(id: string, limits: Partial<Record<'servers' | 'ram' | 'disk' | 'cpu', number>>): Promise<void> {
+  async makePlan(
+    id: string,
+    limits: Partial<Record<'servers' | 'ram' | 'disk' | 'cpu' | 'databases', number>>,
+  ): Promise<void> {
     const { database } = this.berth;
     const columns = (await database.query("SELECT * FROM plans WHERE id = 'pro'"))[0]!;
     const row = Object.entries(columns).map(([name, value]) => {
@@ -174,8 +190,15 @@ export class World {
     return done;
   }
 
-  private async install({ api }: Person): Promise<string> {
-    const wanted = { name: 'contract', runtime: 'nodejs', ram: 128, disk: 512, cpu: 25 };
+  /** A service that runs, with its database. */
+  async makeDatabase(owner: Person): Promise<{ id: string; serverId: string }> {
+    const serverId = await this.install(owner, { withDatabase: true });
+    const list = (await owner.api.get('/databases')).expect(200).body as { id: string; serverId: string }[];
+    return list.find((entry) => entry.serverId === serverId)!;
+  }
+
+  private async install({ api }: Person, more: object = {}): Promise<string> {
+    const wanted = { name: 'contract', runtime: 'nodejs', ram: 128, disk: 512, cpu: 25, ...more };
     const { id } = (await api.post('/servers', wanted)).expect(201).body as { id: string };
     await api.waitFor(`/servers/${id}`, 'RUNNING', 60);
     await hide(api, `/servers/${id}/vault`);

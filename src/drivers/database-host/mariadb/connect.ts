@@ -12,11 +12,12 @@ export function connectionOptions({ address, port, caCertificate }: HostAddress,
     port,
     user,
     password,
-    charset: 'utf8mb4_unicode_ci',
+    // As the server's own client says it.
+    charset: 'utf8mb4_general_ci',
     connectTimeout: CONNECT_MS,
     multipleStatements: false,
-    // The server would otherwise be free to ask for any file of this machine.
-    flags: ['-LOCAL_FILES'],
+    // Without files the server cannot ask for any of this machine's; the other changes what statements mean.
+    flags: ['-LOCAL_FILES', '-IGNORE_SPACE'],
     ...(caCertificate === null ? {} : { ssl: { ca: caCertificate, rejectUnauthorized: true, verifyIdentity: true } }),
   };
 }

@@ -1,6 +1,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { PassThrough, type Readable, type Writable } from 'node:stream';
+import { mkdtemp, open, rm, writeFile, type FileHandle } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough, type Readable } from 'node:stream';
 import { DatabaseHostError, type HostAddress } from '../database-host.js';
 
 const OPTIONS = [
@@ -14,16 +17,18 @@ const OPTIONS = [
 ];
 
 /**
- * The schema as the server's own tool writes it. The password goes in by a pipe: neither a process list nor a file ever has
- * it. The tool's complaints are kept back, as they may name what is inside.
+ * The schema as the server's own tool writes it. The password goes in by a file that has no name any more when the tool begins:
+ * no process list has it. The tool's complaints are kept back, as they may name what is inside.
  */
 export async function dumpOf(host: HostAddress, schema: string): Promise<Readable> {
   const tls =
     host.caCertificate === null ? ['--skip-ssl'] : ['--ssl', '--ssl-verify-server-cert', '--ssl-ca=/dev/fd/4'];
+  const files = await Promise.all([nameless(optionFile(host)), nameless(host.caCertificate ?? '')]);
   const child = spawn('mariadb-dump', ['--defaults-extra-file=/dev/fd/3', ...tls, ...OPTIONS, schema], {
     env: { PATH: '/usr/local/bin:/usr/bin:/bin' },
-    stdio: ['ignore', 'pipe', 'ignore', 'pipe', 'pipe'],
+    stdio: ['ignore', 'pipe', 'ignore', files[0].fd, files[1].fd],
   });
+  await Promise.all(files.map((file) => file.close()));
   // A stream that ends like a whole one although the tool failed would be taken for a dump.
   const whole = new PassThrough();
   child.stdout!.on('error', (error) => whole.destroy(error)).pipe(whole, { end: false });
@@ -33,10 +38,6 @@ export async function dumpOf(host: HostAddress, schema: string): Promise<Readabl
   });
   child.on('error', () => undefined);
   whole.once('close', () => child.kill('SIGTERM'));
-  const [settings, ca] = [child.stdio[3] as Writable, child.stdio[4] as Writable];
-  for (const pipe of [settings, ca]) pipe.on('error', () => undefined);
-  settings.end(optionFile(host));
-  ca.end(host.caCertificate ?? '');
   whole.on('error', () => undefined);
   try {
     await Promise.race([
@@ -48,6 +49,17 @@ export async function dumpOf(host: HostAddress, schema: string): Promise<Readabl
     throw new DatabaseHostError('unavailable', 'no dump can be made', { cause: error });
   }
   return whole;
+}
+
+/** A file that only whoever has it open can read. */
+async function nameless(content: string): Promise<FileHandle> {
+  const folder = await mkdtemp(join(tmpdir(), 'berth-dump-'));
+  try {
+    await writeFile(join(folder, 'file'), content, { mode: 0o600 });
+    return await open(join(folder, 'file'));
+  } finally {
+    await rm(folder, { recursive: true });
+  }
 }
 
 function optionFile({ address, port, user, password }: HostAddress): string {

@@ -27,9 +27,6 @@ const TAKEN_IN_BEYOND = 16 * 1_048_576;
 /** Of a statement that must not be broken off: nothing of it is kept beyond the bounds, but all of it passes through here. */
 const PASSED_THROUGH = 128 * 1_048_576;
 const PLAIN_BACKSLASHES = 512;
-/** Statements that only answer: they may be broken off when enough has come. */
-const READS =
-  /^(?:\s|\(|\/\*(?![!M])[\s\S]*?\*\/|--\s[^\n]*\n|#[^\n]*\n)*(?:select|show|desc|describe|explain|values|with|table)\b/i;
 
 interface Running {
   reject(error: Error): void;
@@ -88,7 +85,7 @@ export class MariaDbSession implements DatabaseSession {
     });
   }
 
-  run(sql: string): Promise<StatementOutcome> {
+  run(sql: string, breakable = false): Promise<StatementOutcome> {
     if (this.lost) return Promise.reject(this.lost);
     return new Promise((resolve, reject) => {
       const taker = new ResultTaker(this.options);
@@ -98,7 +95,7 @@ export class MariaDbSession implements DatabaseSession {
         finish();
       };
       const finish = (): void => settle(() => resolve(taker.outcome()));
-      const enough = READS.test(sql) ? () => (finish(), this.close()) : undefined;
+      const enough = breakable ? () => (finish(), this.close()) : undefined;
       this.running = { reject: (error) => settle(() => reject(error)), taker, enough, received: 0 };
       const stopCounting = this.countBytes();
       const query = this.connection.query({ sql, rowsAsArray: true, typeCast: false });

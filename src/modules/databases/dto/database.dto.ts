@@ -12,12 +12,12 @@ export const MAX_QUERY_BODY = 6 * MAX_QUERY_BYTES + 1024;
 export const MAX_IMPORT_BODY = 3 * MAX_IMPORT_BYTES;
 
 export class QueryDto {
-  @StringField({ min: 1, description: `One statement, at most ${MAX_QUERY_BYTES} bytes of UTF-8` })
+  @StringField({ description: `One statement, at most ${MAX_QUERY_BYTES} bytes of UTF-8` })
   sql!: string;
 }
 
 export class ImportDto {
-  @StringField({ min: 1, description: `Text of a dump, at most ${MAX_IMPORT_BYTES} bytes of UTF-8` })
+  @StringField({ description: `Text of a dump, at most ${MAX_IMPORT_BYTES} bytes of UTF-8` })
   sql!: string;
 }
 

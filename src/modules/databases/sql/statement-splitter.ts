@@ -142,6 +142,13 @@ export function isBlank(sql: string): boolean {
   return new StatementSplitter(sql).next() === null;
 }
 
+const READS = /^[(\s]{0,50}(?:select|show|desc|describe|explain|values|with|table)\b/i;
+
+/** Whether a statement only answers, so that nothing is left half done when it is broken off. */
+export function isRead(sql: string): boolean {
+  return READS.test(new StatementSplitter(sql).next()?.sql.slice(0, 100) ?? '');
+}
+
 function isSpace(code: number): boolean {
   return code === 0x20 || (code >= 0x09 && code <= 0x0d);
 }
