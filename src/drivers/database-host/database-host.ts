@@ -78,8 +78,8 @@ export interface SessionOptions {
 export interface DatabaseSession {
   /** `breakable` ones only answer: they are broken off as soon as there is enough; others run to their end. */
   run(sql: string, breakable?: boolean): Promise<StatementOutcome>;
-  /** Ends it without waiting for what may run in it. */
-  close(): void;
+  /** Ends it, and what may still run in it. */
+  close(): Promise<void>;
 }
 
 /** The port to one server that tenants' databases live on. Every failure is a `DatabaseHostError`. */

@@ -43,7 +43,7 @@ export class StatementsReader {
       } catch (error) {
         throw await this.told(error, placed);
       } finally {
-        session?.close();
+        await session?.close();
       }
     });
   }

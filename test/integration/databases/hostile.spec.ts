@@ -43,7 +43,7 @@ test('D-01: a grant on one schema is none on schemas of like names', async () =>
     await expect(session.run('SELECT * FROM dtxa1.t')).rejects.toMatchObject({ errno: 1142 });
     const { resultSets } = await session.run('SHOW DATABASES');
     expect(resultSets[0]!.rows.flat()).toEqual(['dt_a1', 'information_schema']);
-    session.close();
+    await session.close();
   } finally {
     for (const { schema, program, platform } of all)
       await link.remove({ schema, users: [program.user, platform.user] });

@@ -6,9 +6,13 @@ import { DatabasePasswords } from '../../../src/modules/databases/database-passw
 import { DatabaseRepository } from '../../../src/modules/databases/database.repository.js';
 import { HostLinks } from '../../../src/modules/databases/lifecycle/host-links.js';
 import { SessionReaperWorker } from '../../../src/modules/databases/session-reaper.worker.js';
+import { DatabaseKeeperWorker } from '../../../src/modules/databases/database-keeper.worker.js';
+import { DatabaseReconcilerWorker } from '../../../src/modules/databases/database-reconciler.worker.js';
+import { EventRecorder } from '../../../src/platform/events/event-recorder.js';
+import { metrics } from '../../../src/platform/observability/metrics.js';
 import { createLogger } from '../../../src/platform/observability/logger.js';
 import type { Berth } from '../../support/app.js';
-import { tenantHost } from '../../support/database-host.js';
+import { tenantHost, TestDatabaseHosts } from '../../support/database-host.js';
 
 export interface TestConnection {
   host: string;
@@ -81,10 +85,27 @@ async function connected<T>(
   }
 }
 
-/** A reaper whose clock is the test's. */
-export function reaperOf(berth: Berth): SessionReaperWorker {
+/** What the workers are made of; what they do in turns of their own is done when a test says so. */
+function parts(berth: Berth) {
   const config = loadConfig(berth.env, '/dev/null');
+  const { database } = berth.database;
   const links = new HostLinks(createDatabaseHosts(), new DatabasePasswords(config));
   const log = createLogger({ logLevel: 'fatal' });
-  return new SessionReaperWorker(config, new DatabaseRepository(berth.database.database), links, log);
+  return { config, database, links, log, databases: new DatabaseRepository(database) };
+}
+
+export function reaperOf(berth: Berth): SessionReaperWorker {
+  const { config, links, log, databases } = parts(berth);
+  return new SessionReaperWorker(config, databases, links, log);
+}
+
+export function keeperOf(berth: Berth): DatabaseKeeperWorker {
+  const { config, database, links, log, databases } = parts(berth);
+  const { registration } = new TestDatabaseHosts(database, berth.env);
+  return new DatabaseKeeperWorker(config, database, databases, registration, links, new EventRecorder(database), log);
+}
+
+export function reconcilerOf(berth: Berth): DatabaseReconcilerWorker {
+  const { database, links, log, databases } = parts(berth);
+  return new DatabaseReconcilerWorker(database, databases, links, log, metrics);
 }

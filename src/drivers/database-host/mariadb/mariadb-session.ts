@@ -41,24 +41,24 @@ export class MariaDbSession implements DatabaseSession {
   private running: Running | undefined;
   private lost: Error | undefined;
   private timedOut = false;
+  /** Settled when the host has been told to end what was broken off. */
+  private broken: Promise<void> | undefined;
   private readonly timers: NodeJS.Timeout[] = [];
 
   private constructor(
     private readonly connection: Connection,
     private readonly options: SessionOptions,
-    kill: Kill,
+    private readonly kill: Kill,
   ) {
     connection.on('error', (error: Error) => this.fail(error));
-    const end = (how: 'QUERY' | 'HARD CONNECTION') => kill(connection.threadId, how).catch(() => undefined);
     this.timers.push(
       setTimeout(() => {
         this.timedOut = true;
-        void end('QUERY');
+        void kill(connection.threadId, 'QUERY').catch(() => undefined);
       }, options.timeoutMs),
       setTimeout(() => {
         this.fail(new Error('the time is up'));
-        void end('HARD CONNECTION');
-        this.close();
+        this.breakOff();
       }, options.timeoutMs + SECOND_STEP_MS),
     );
   }
@@ -95,7 +95,7 @@ export class MariaDbSession implements DatabaseSession {
         finish();
       };
       const finish = (): void => settle(() => resolve(taker.outcome()));
-      const enough = breakable ? () => (finish(), this.close()) : undefined;
+      const enough = breakable ? () => (finish(), this.breakOff()) : undefined;
       this.running = { reject: (error) => settle(() => reject(error)), taker, enough, received: 0 };
       const stopCounting = this.countBytes();
       const query = this.connection.query({ sql, rowsAsArray: true, typeCast: false });
@@ -110,9 +110,19 @@ export class MariaDbSession implements DatabaseSession {
     });
   }
 
-  close(): void {
+  async close(): Promise<void> {
     for (const timer of this.timers) clearTimeout(timer);
+    if (this.running) this.fail(new DatabaseHostError('unavailable', 'the session is closed'));
+    if (this.broken) return this.broken;
+    if (this.lost) this.connection.destroy();
+    else this.connection.end(() => undefined);
     this.lost ??= new DatabaseHostError('unavailable', 'the session is closed');
+  }
+
+  /** The server does not notice that nobody listens any more: it would go on to the last row. */
+  private breakOff(): void {
+    this.lost ??= new DatabaseHostError('unavailable', 'the session is closed');
+    this.broken ??= this.kill(this.connection.threadId, 'HARD CONNECTION').catch(() => undefined);
     this.connection.destroy();
   }
 
@@ -147,7 +157,7 @@ export class MariaDbSession implements DatabaseSession {
         running.enough();
       } else if (running.received > PASSED_THROUGH) {
         this.fail(new DatabaseHostError('too_much', 'a statement that must run to its end answers too much'));
-        this.close();
+        this.breakOff();
       }
     };
     stream.prependListener('data', count);
@@ -167,10 +177,14 @@ export class MariaDbSession implements DatabaseSession {
 
   /** The session is over. */
   private fail(error: Error): void {
-    this.lost ??= this.timedOut
-      ? new DatabaseHostError('timeout', 'the time for the statement is up')
-      : hostError(error);
+    this.lost ??= this.timedOut ? new DatabaseHostError('timeout', 'the time is up') : lostBy(error);
     const { lost, running } = this;
     if (running) running.reject(lost);
   }
+}
+
+function lostBy(error: Error): Error {
+  const known = hostError(error);
+  if (known instanceof DatabaseHostError) return known;
+  return new DatabaseHostError('unavailable', 'the session broke', { cause: error });
 }

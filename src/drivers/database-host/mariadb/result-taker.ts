@@ -47,7 +47,8 @@ export class ResultTaker {
 
   changed({ affectedRows, insertId }: ResultSetHeader, plainBackslashes: boolean): void {
     this.affectedRows += affectedRows;
-    if (Number(insertId) !== 0) this.insertId = String(insertId);
+    // Unsigned, whatever the driver makes of it.
+    if (Number(insertId) !== 0) this.insertId = BigInt.asUintN(64, BigInt(insertId)).toString();
     this.plainBackslashes = plainBackslashes;
   }
 
