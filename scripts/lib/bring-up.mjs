@@ -115,7 +115,7 @@ async function setUpPlatform(steps, platform, imageBuild, images, host) {
  */
 async function startTenantHost(steps, platform, images) {
   const { stack, settings } = platform;
-  if (images && stack.gateway() === undefined) {
+  if (images && (await stack.gateway()) === undefined) {
     await steps.step(
       'bridge of the app network',
       async (note) => void (await platform.berth(['engine', 'setup'], { note })),

@@ -95,7 +95,7 @@ export class Stack {
    * after their bridge; where there is none on this machine, it answers on loopback only.
    */
   async startTenantDatabase() {
-    const gateway = this.gateway();
+    const gateway = await this.gateway();
     const server = mariaDb(this.layout, {
       name: 'mariadb-tenant',
       port: this.port('mariadb-tenant'),
@@ -119,12 +119,15 @@ export class Stack {
     };
   }
 
-  /** Address of the app network's gateway, when it is one of this machine's. */
-  gateway() {
+  /**
+   * Address of the app network's gateway, when it is one of this machine's. A bridge that nobody uses is not listed among the
+   * interfaces, so it is tried.
+   * @returns {Promise<string | undefined>}
+   */
+  async gateway() {
     const { subnet } = readJson(join(this.layout.state, 'network.json')) ?? {};
     const address = subnet?.split('/')[0];
-    const own = Object.values(networkInterfaces()).flatMap((list) => (list ?? []).map((entry) => entry.address));
-    return own.includes(address) ? String(address) : undefined;
+    return address !== undefined && (await isFree(0, address)) ? address : undefined;
   }
 
   async startRedis() {

@@ -158,7 +158,7 @@ function isDocumentation(answer: Answer): boolean {
 
 /** Databases are the tenants' own: their address and what their server says are shown. */
 function isAboutSql(answer: Answer): boolean {
-  return answer.request.includes('/db-connection') || answer.body?.code === 'sql_error';
+  return /\/(db-connection|export)\b/.test(answer.request) || answer.body?.code === 'sql_error';
 }
 
 function secretsOf(env: Record<string, string>): string[] {
