@@ -123,13 +123,19 @@ async function askEngine(): Promise<void> {
   }
 }
 
-async function askDatabase(): Promise<void> {
-  const connection = await createConnection({ uri: env().DATABASE_URL ?? '' });
+async function askDatabase(uri = env().DATABASE_URL ?? ''): Promise<void> {
+  const connection = await createConnection({ uri });
   try {
     await connection.query('SELECT 1');
   } finally {
     connection.destroy();
   }
+}
+
+function tenantUrl(): string {
+  const { TENANT_DATABASE_PORT, TENANT_DATABASE_USER, TENANT_DATABASE_PASSWORD_FILE } = env();
+  const password = readFileSync(TENANT_DATABASE_PASSWORD_FILE ?? '', 'utf8').trim();
+  return `mysql://${TENANT_DATABASE_USER}:${password}@127.0.0.1:${TENANT_DATABASE_PORT}`;
 }
 
 function env(): Record<string, string> {
@@ -142,7 +148,9 @@ export const stack = {
   env,
   /** Why no real engine can run on this machine; null where one does. */
   noEngine: (): string | null => readStack().noEngine,
-  mariadb: new Daemon('mariadb', askDatabase),
+  mariadb: new Daemon('mariadb', () => askDatabase()),
+  /** The server that databases of services live on. */
+  tenantMariadb: new Daemon('mariadb-tenant', () => askDatabase(tenantUrl())),
   redis: new RedisDaemon('redis', () => withRedis((redis) => redis.ping())),
   engine: new Daemon('lxd', askEngine),
   identityProvider: new Daemon('identity-provider', async () => {
