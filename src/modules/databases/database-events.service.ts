@@ -14,8 +14,8 @@ export class DatabaseEvents {
 
   async record(caller: Principal, placed: PlacedDatabase, event: string, properties: object): Promise<void> {
     const { accountId, database } = placed;
-    await this.platform.transaction((tx) =>
-      this.events.record(tx, { accountId, resourceId: database.serverId, event, properties, ...actorOf(caller) }),
-    );
+    const entry = { accountId, resourceId: database.serverId, event, properties, ...actorOf(caller) };
+    // Nothing else is written with it, so it needs no transaction around it.
+    await this.events.record(this.platform, entry);
   }
 }

@@ -26,7 +26,7 @@ export function actorOf({ via, keyId, address }: Principal): Pick<NewEvent, 'act
 export class EventRecorder {
   constructor(private readonly database: Database) {}
 
-  async record(tx: Tx, { actor, ...event }: NewEvent): Promise<void> {
+  async record(tx: Pick<Tx, 'manager'>, { actor, ...event }: NewEvent): Promise<void> {
     await tx.manager.insert(ActivityEvent, {
       properties: {},
       ...event,
