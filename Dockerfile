@@ -20,6 +20,10 @@ RUN node scripts/build.mjs \
  && find node_modules -type d -empty -delete
 
 FROM ${NODE_IMAGE}
+# Makes the dumps of tenants' databases.
+RUN apt-get update \
+ && apt-get install -y --no-install-recommends mariadb-client \
+ && rm -rf /var/lib/apt/lists/*
 RUN rm -rf /usr/local/lib/node_modules /usr/local/include/node /opt/yarn-* \
       /usr/local/bin/npm /usr/local/bin/npx /usr/local/bin/corepack /usr/local/bin/yarn /usr/local/bin/yarnpkg \
  && ln -s /app/dist/src/cli/berth.js /usr/local/bin/berth \

@@ -23,7 +23,7 @@ const OPTIONS = [
 export async function dumpOf(host: HostAddress, schema: string): Promise<Readable> {
   const tls =
     host.caCertificate === null ? ['--skip-ssl'] : ['--ssl', '--ssl-verify-server-cert', '--ssl-ca=/dev/fd/4'];
-  const files = await Promise.all([nameless(optionFile(host)), nameless(host.caCertificate ?? '')]);
+  const files = await Promise.all([nameless(optionFile(host)), nameless(host.caCertificate ?? '')]).catch(impossible);
   const child = spawn('mariadb-dump', ['--defaults-extra-file=/dev/fd/3', ...tls, ...OPTIONS, schema], {
     env: { PATH: '/usr/local/bin:/usr/bin:/bin' },
     stdio: ['ignore', 'pipe', 'ignore', files[0].fd, files[1].fd],
@@ -46,9 +46,13 @@ export async function dumpOf(host: HostAddress, schema: string): Promise<Readabl
     ]);
   } catch (error) {
     whole.destroy();
-    throw new DatabaseHostError('unavailable', 'no dump can be made', { cause: error });
+    return impossible(error);
   }
   return whole;
+}
+
+function impossible(cause: unknown): never {
+  throw new DatabaseHostError('unavailable', 'no dump can be made', { cause });
 }
 
 /** A file that only whoever has it open can read. */
