@@ -9,11 +9,13 @@ import { takeLock } from './lock.mjs';
 import { ImageBuild, imagesRevision, prepareMachine } from './machine.mjs';
 import { TENANT_DATABASES } from './mariadb.mjs';
 import { Platform } from './platform.mjs';
+import { waitUntil } from './process.mjs';
 import { masterKeyFile, secret, secretFile, vaultAnchorFile } from './secrets.mjs';
 import { givenSettings, portSetting, storeSettings } from './settings.mjs';
 import { Stack, answersOk, requirePort } from './stack.mjs';
 import { recoverRecords } from './recovery.mjs';
 import { runningRecord } from './supervision.mjs';
+import { Failure } from './terminal.mjs';
 
 /**
  * Brings the platform up, or mends it.
@@ -115,11 +117,13 @@ async function setUpPlatform(steps, platform, imageBuild, images, host) {
  */
 async function startTenantHost(steps, platform, images) {
   const { stack, settings } = platform;
-  if (images && (await stack.gateway()) === undefined) {
-    await steps.step(
-      'bridge of the app network',
-      async (note) => void (await platform.berth(['engine', 'setup'], { note })),
-    );
+  const reachable = async () => (await stack.gateway()) !== undefined;
+  // An engine on another machine has its bridge there; programs on it need a host of databases that they reach.
+  if (images && settings.ENGINE_URL?.startsWith('unix:') && !(await reachable())) {
+    await steps.step('bridge of the app network', async (note) => {
+      await platform.berth(['engine', 'setup'], { note });
+      if (!(await waitUntil(reachable, 10_000))) throw new Failure('the bridge of the app network has no address');
+    });
   }
   return steps.step('MariaDB for databases of services', async () => {
     const host = await stack.startTenantDatabase();
