@@ -95,7 +95,7 @@ export abstract class DatabaseHost {
   /** Removes accounts and schema, whatever is there of them, and ends their sessions. */
   abstract remove(names: DatabaseNames): Promise<void>;
 
-  /** Makes the schema again after somebody dropped it. */
+  /** Makes the schema again after its owner dropped it; `no_schema` when it was removed for good. */
   abstract restoreSchema(schema: string): Promise<void>;
 
   /** Sets an account's password; `endSessions` ends those made with the one before. */

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Config } from '../../config/config.js';
+import { DatabaseHostError, type DatabaseHost } from '../../drivers/database-host/database-host.js';
 import { RecurringWorker } from '../../platform/background/recurring-worker.js';
 import { Database } from '../../platform/database/database.js';
 import { EventRecorder, SYSTEM } from '../../platform/events/event-recorder.js';
@@ -55,8 +56,19 @@ export class DatabaseKeeperWorker extends RecurringWorker {
       const { schema } = namesOf(database.id);
       const bytes = sizes.get(schema);
       // Its owner may drop it, and has it again, empty.
-      if (bytes === undefined) await link.restoreSchema(schema);
+      if (bytes === undefined && !(await this.restored(link, schema))) continue;
       await this.apply(host, database, bytes ?? 0);
+    }
+  }
+
+  /** False when it is being removed with its service. */
+  private async restored(link: DatabaseHost, schema: string): Promise<boolean> {
+    try {
+      await link.restoreSchema(schema);
+      return true;
+    } catch (error) {
+      if (error instanceof DatabaseHostError && error.code === 'no_schema') return false;
+      throw error;
     }
   }
 

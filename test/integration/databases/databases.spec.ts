@@ -4,6 +4,7 @@ import { startBerth, type Berth, type TestAccount } from '../../support/app.js';
 import { tenantLink, TestDatabaseHosts } from '../../support/database-host.js';
 import { until } from '../../support/until.js';
 import {
+  asHost,
   asTenant,
   connectionOf,
   keeperOf,
@@ -284,6 +285,19 @@ test('a service that is deleted while a statement runs: the statement ends, and 
   expect(Date.now() - begin).toBeLessThan(15_000);
   (await query(owner, own.id, 'SELECT 1')).expect(404);
   await until('gone', async () => !(await tenantLink().sizes()).has(own.connection.database));
+});
+
+test('a schema that is removed for good is not made again', async () => {
+  const { api: owner } = await berth.makeAccount();
+  const own = await makeDatabase(owner);
+  const rest = own.id.slice(3);
+  const link = tenantLink();
+  await link.remove({ schema: `d${rest}`, users: [`u${rest}`, `q${rest}`] });
+  await keeperOf(berth).pass();
+  await expect(link.restoreSchema(`d${rest}`)).rejects.toMatchObject({ code: 'no_schema' });
+  expect((await link.sizes()).has(`d${rest}`)).toBe(false);
+  const [row] = await asHost(async (host) => (await host.query('SHOW DATABASES LIKE ?', [`d${rest}`]))[0] as unknown[]);
+  expect(row).toBeUndefined();
 });
 
 test('the last places on a host are given away once', async () => {

@@ -85,6 +85,7 @@ export class MariaDbHost extends DatabaseHost {
     await this.admin(async (connection) => {
       for (const user of users) await connection.query(`ALTER USER IF EXISTS ${account(user)} ACCOUNT LOCK`);
       await endSessions(connection, users, 0);
+      await takeTurn(connection, schema);
       for (const user of users) await connection.query(`DROP USER IF EXISTS ${account(user)}`);
       await connection.query(`DROP DATABASE IF EXISTS ${quoted(schema)}`);
       await connection.query(`DELETE FROM ${REGISTRY} WHERE name = ?`, [schema]);
@@ -92,7 +93,13 @@ export class MariaDbHost extends DatabaseHost {
   }
 
   override async restoreSchema(schema: string): Promise<void> {
-    await this.admin((connection) => createSchema(connection, schema));
+    await this.admin(async (connection) => {
+      await takeTurn(connection, schema);
+      const [known] = await rowsOf(connection, `SELECT name FROM ${REGISTRY} WHERE name = ?`, [schema]);
+      // Who removes it does so for good.
+      if (!known) throw new DatabaseHostError('no_schema', 'the schema was removed');
+      await createSchema(connection, schema);
+    });
   }
 
   override async setPassword({ user, password }: HostAccount, ending: boolean): Promise<void> {
@@ -177,6 +184,12 @@ async function createSchema(connection: Connection, schema: string): Promise<voi
   await connection.query(
     `CREATE DATABASE IF NOT EXISTS ${quoted(schema)} CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci`,
   );
+}
+
+/** Whoever makes or removes a schema does so alone, until the connection ends. */
+async function takeTurn(connection: Connection, schema: string): Promise<void> {
+  const [row] = await rowsOf(connection, 'SELECT GET_LOCK(?, 20) AS held', [`berth:${schema}`]);
+  if (Number(row?.['held']) !== 1) throw new DatabaseHostError('unavailable', 'the schema is being worked on');
 }
 
 async function endSessions(connection: Connection, users: readonly string[], seconds: number): Promise<number> {

@@ -54,6 +54,7 @@ export class MariaDbSession implements DatabaseSession {
     this.timers.push(
       setTimeout(() => {
         this.timedOut = true;
+        if (!this.running) this.fail(new Error('the time is up'));
         void kill(connection.threadId, 'QUERY').catch(() => undefined);
       }, options.timeoutMs),
       setTimeout(() => {
