@@ -20,6 +20,7 @@ export async function run() {
     PORT: String(await freePort()),
     INTERNAL_PORT: String(await freePort()),
     METRICS_PORT: String(await freePort()),
+    CDN_PORT: String(await freePort()),
   };
   const npm = (...args) => execute('npm', ['run', ...args], { cwd: clone, env, maxBuffer: 64 * 1024 * 1024 });
   const seconds = async () => {

@@ -27,7 +27,7 @@ const REPOSITORY = dirname(dirname(fileURLToPath(import.meta.url)));
 const IMAGE = 'berth:try';
 const CONTAINER = 'berth-try';
 const CA_BUNDLE = '/etc/ssl/certs/ca-certificates.crt';
-const PORTS = { PORT: '13000', INTERNAL_PORT: '13100', METRICS_PORT: '13101' };
+const PORTS = { PORT: '13000', INTERNAL_PORT: '13100', METRICS_PORT: '13101', CDN_PORT: '13300' };
 /** The image runs as the user with this number; secret files must belong to it. */
 const IMAGE_USER = 1000;
 

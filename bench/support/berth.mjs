@@ -40,7 +40,8 @@ export class BenchBerth {
     berth.name = `bench_${Math.random().toString(36).slice(2, 10)}`;
     berth.server = stackEnv.DATABASE_URL;
     await berth.onServer(`CREATE DATABASE ${berth.name} CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci`);
-    const [port, internalPort, metricsPort, consolePort] = [
+    const [port, internalPort, metricsPort, consolePort, cdnPort] = [
+      await freePort(),
       await freePort(),
       await freePort(),
       await freePort(),
@@ -57,12 +58,15 @@ export class BenchBerth {
       METRICS_PORT: String(metricsPort),
       CONSOLE_PORT: String(consolePort),
       CONSOLE_URL: `ws://127.0.0.1:${consolePort}`,
+      CDN_PORT: String(cdnPort),
+      CDN_URL: `http://127.0.0.1:${cdnPort}`,
       INTERNAL_URL: `http://127.0.0.1:${internalPort}`,
       PUBLIC_URL: berth.url,
       SFTP_PORT: '0',
       FIREWALL: 'off',
       PORT_RANGE: '31000-31999',
       RATE_LIMIT_PER_MINUTE: '1000000',
+      CDN_RATE_LIMIT_PER_MINUTE: '10000000',
       ...settings,
     };
     await berth.cli('migrate');

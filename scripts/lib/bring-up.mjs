@@ -161,6 +161,7 @@ async function requireListeners(given) {
   await requirePort('INTERNAL_PORT', portSetting(given, 'INTERNAL_PORT', 3100), given.INTERNAL_HOST ?? '127.0.0.1');
   await requirePort('METRICS_PORT', portSetting(given, 'METRICS_PORT', 3101), given.METRICS_HOST ?? '127.0.0.1');
   await requirePort('CONSOLE_PORT', portSetting(given, 'CONSOLE_PORT', 3200), given.CONSOLE_HOST ?? '127.0.0.1');
+  await requirePort('CDN_PORT', portSetting(given, 'CDN_PORT', 3300), given.CDN_HOST ?? '127.0.0.1');
   await requirePort('SFTP_PORT', portSetting(given, 'SFTP_PORT', 2022), given.SFTP_HOST ?? '127.0.0.1');
 }
 
@@ -199,6 +200,7 @@ async function startDaemons(steps, stack, engine, given) {
     ...settings,
     PUBLIC_URL: publicUrl,
     CONSOLE_URL: `ws://127.0.0.1:${portSetting(given, 'CONSOLE_PORT', 3200)}`,
+    CDN_URL: `http://127.0.0.1:${portSetting(given, 'CDN_PORT', 3300)}`,
     INTERNAL_URL: `http://127.0.0.1:${portSetting(given, 'INTERNAL_PORT', 3100)}`,
     SESSION_SECRET_FILE: secretFile(layout, 'session'),
     NODE_TOKEN_FILE: secretFile(layout, 'nodeToken'),
@@ -223,7 +225,7 @@ function describe(layout, platform, settings, { account, apiKey, readOnlyKey }) 
   return {
     baseUrl: `${publicUrl}/api/v1`,
     vaultUrl: publicUrl,
-    cdnUrl: settings.CDN_URL ?? 'http://127.0.0.1:3300',
+    cdnUrl: (settings.CDN_URL ?? '').replace(/\/$/, ''),
     panelUrl: `${publicUrl}/panel`,
     consoleUrl: settings.CONSOLE_URL ?? `ws://127.0.0.1:${portSetting(settings, 'CONSOLE_PORT', 3200)}`,
     pagesHttpUrl: `http://127.0.0.1:${portSetting(settings, 'PAGES_HTTP_PORT', 3080)}`,

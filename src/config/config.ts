@@ -46,6 +46,11 @@ const SETTINGS = {
   firewall: setting(parse.oneOf('on', 'off'), 'on'),
   firewallTable: setting(parse.tableName, 'berth'),
 
+  cdnHost: setting(parse.address, '127.0.0.1'),
+  cdnPort: setting(parse.integer(0, 65535), '3300'),
+  cdnUrl: setting(parse.url('http:', 'https:'), 'http://127.0.0.1:3300'),
+  cdnRateLimitPerMinute: setting(parse.integer(1, 10_000_000), '6000'),
+
   publicUrl: setting(parse.url('http:', 'https:'), 'http://127.0.0.1:3000'),
   publicAddress: setting(parse.list(parse.address), '127.0.0.1'),
   portRange: setting(parse.portRange, '20000-29999'),
@@ -56,7 +61,9 @@ const SETTINGS = {
   databaseUrl: setting(parse.url('mysql:', 'mariadb:')),
   databasePoolSize: setting(parse.integer(2, 500), '20'),
   redisUrl: setting(parse.url('redis:', 'rediss:')),
-  objectStoreUrl: setting(parse.url('file:')),
+  objectStoreUrl: setting(parse.url('file:', 's3:')),
+  s3Region: setting(parse.word, 'us-east-1'),
+  s3Endpoint: setting(parse.url('http:', 'https:')),
 
   engineUrl: setting(parse.url('unix:', 'https:', 'simulator:')),
   engineProject: setting(parse.text, 'berth'),

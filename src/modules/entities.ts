@@ -6,6 +6,7 @@ import { DATABASE_ENTITIES } from './databases/database-entities.js';
 import { HostingNode } from './nodes/node.entity.js';
 import { Notification } from './notifications/notification.entity.js';
 import { SERVER_ENTITIES } from './servers/server-entities.js';
+import { STORAGE_ENTITIES } from './storage/storage-entities.js';
 import { VAULT_ENTITIES } from './vault/vault-entities.js';
 
 /** Every table there is, for whoever opens the database. */
@@ -19,4 +20,5 @@ export const ENTITIES = [
   ...SERVER_ENTITIES,
   ...DATABASE_ENTITIES,
   ...VAULT_ENTITIES,
+  ...STORAGE_ENTITIES,
 ];

@@ -1,6 +1,7 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import { loadConfig, type Config } from '../config/config.js';
 import { ApiAuthModule } from '../modules/accounts/api-auth.module.js';
+import { PublicStorageModule } from '../modules/storage/storage.module.js';
 import { HttpModule } from '../platform/http/http.module.js';
 import { HealthController } from '../platform/observability/health.controller.js';
 import { createLogger, type AppLogger } from '../platform/observability/logger.js';
@@ -27,6 +28,7 @@ export class ApiModule {
         PanelApiModule,
         InternalApiModule,
         VaultSurfaceModule,
+        PublicStorageModule,
         DocsModule,
       ],
       controllers: [HealthController],

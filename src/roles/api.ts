@@ -3,6 +3,7 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { RequestHandler } from 'express';
 import type { Config } from '../config/config.js';
 import { InternalListener } from '../modules/nodes/internal-listener.js';
+import { PublicListener } from '../modules/storage/public/public-listener.reader.js';
 import { configureHttp, HTTP_APPLICATION_OPTIONS } from '../platform/http/setup-http.js';
 import { NestLogger, type AppLogger } from '../platform/observability/logger.js';
 import { ApiModule } from './api.module.js';
@@ -20,17 +21,21 @@ export async function createApi(config: Config, log: AppLogger): Promise<NestExp
   return app;
 }
 
-/** The public and panel API on one listener, the nodes' on a private one. */
+/** The public and panel API on one listener, the nodes' on a private one, public objects on one of their own. */
 export async function startApi(config: Config, log: AppLogger): Promise<RunningRole> {
   const app = await createApi(config, log);
   await app.listen(config.port, config.host);
   const internal = app.get(InternalListener);
   await internal.open(app.getHttpAdapter().getInstance() as RequestHandler, config.internalHost, config.internalPort);
-  log.info({ url: await app.getUrl(), internalPort: internal.port }, 'api listens');
+  const objects = app.get(PublicListener);
+  await objects.open(config.cdnHost, config.cdnPort);
+  const ports = { internalPort: internal.port, cdnPort: objects.port };
+  log.info({ url: await app.getUrl(), ...ports }, 'api listens');
   return {
     close: async () => {
       await internal.close();
-      await app.close();
+      // Who reads an object is let finish, while the others are told that this process ends.
+      await Promise.all([objects.close(), app.close()]);
     },
   };
 }

@@ -2,6 +2,7 @@ import { Global, Module } from '@nestjs/common';
 import { Config } from '../config/config.js';
 import { DirectPath } from '../drivers/engine/direct-path.js';
 import { Engine } from '../drivers/engine/engine.js';
+import { blobStoreOptions } from '../drivers/objects/blob-store.factory.js';
 import { BlobStore } from '../drivers/objects/blob-store.js';
 import { Archiver } from '../modules/servers/backups/lifecycle/archiver.js';
 import { StreamingArchiver } from '../modules/servers/backups/lifecycle/streaming-archiver.js';
@@ -18,7 +19,7 @@ import { ThreadedArchiver } from './threaded-archiver.js';
       useFactory: (config: Config, simulated: Engine, blobs: BlobStore): Archiver => {
         const engine = engineOptions(config);
         if (engine.url.startsWith('simulator:')) return new StreamingArchiver(simulated, blobs);
-        const objects = { url: config.require('objectStoreUrl') };
+        const objects = blobStoreOptions(config);
         return new ThreadedArchiver({ engine, objects, socketDir: config.workshopSocketDir });
       },
     },

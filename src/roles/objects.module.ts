@@ -1,6 +1,6 @@
 import { Global, Module, type OnModuleInit } from '@nestjs/common';
 import { Config } from '../config/config.js';
-import { createBlobStore } from '../drivers/objects/blob-store.factory.js';
+import { blobStoreOptions, createBlobStore } from '../drivers/objects/blob-store.factory.js';
 import { BlobStore } from '../drivers/objects/blob-store.js';
 import { Health } from '../platform/observability/health.js';
 
@@ -10,7 +10,7 @@ import { Health } from '../platform/observability/health.js';
     {
       provide: BlobStore,
       inject: [Config],
-      useFactory: (config: Config) => createBlobStore({ url: config.require('objectStoreUrl') }),
+      useFactory: (config: Config) => createBlobStore(blobStoreOptions(config)),
     },
   ],
   exports: [BlobStore],

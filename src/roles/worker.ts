@@ -4,6 +4,7 @@ import type { Config } from '../config/config.js';
 import { DatabasesWorkerModule } from '../modules/databases/databases.module.js';
 import { NotificationsWorkerModule } from '../modules/notifications/notifications.module.js';
 import { ServersWorkerModule } from '../modules/servers/servers.module.js';
+import { StorageWorkerModule } from '../modules/storage/storage.module.js';
 import { VaultWorkerModule } from '../modules/vault/vault.module.js';
 import { NestLogger, type AppLogger } from '../platform/observability/logger.js';
 import { OperationsWorkerModule } from '../platform/operations/operations.module.js';
@@ -26,6 +27,7 @@ class WorkerModule {
         DatabasesWorkerModule,
         NotificationsWorkerModule,
         VaultWorkerModule,
+        StorageWorkerModule,
       ],
     };
   }

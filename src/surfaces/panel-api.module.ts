@@ -15,13 +15,15 @@ import { SettingsPanelController } from '../modules/servers/settings/settings.pa
 import { ServersModule } from '../modules/servers/servers.module.js';
 import { SftpPanelController } from '../modules/servers/sftp/sftp.panel.controller.js';
 import { ServersPanelController } from '../modules/servers/servers.panel.controller.js';
+import { StoragePanelController } from '../modules/storage/storage.panel.controller.js';
+import { StorageModule } from '../modules/storage/storage.module.js';
 import { AccountVaultPanelController } from '../modules/vault/account-vault.panel.controller.js';
 import { ServerVaultPanelController } from '../modules/vault/server-vault.panel.controller.js';
 import { VaultModule } from '../modules/vault/vault.module.js';
 
 /** What stands under `/panel`. */
 @Module({
-  imports: [ServersModule, DatabasesModule, NotificationsModule, VaultModule],
+  imports: [ServersModule, DatabasesModule, NotificationsModule, VaultModule, StorageModule],
   controllers: [
     ...ACCOUNT_PANEL_CONTROLLERS,
     ServersPanelController,
@@ -36,6 +38,7 @@ import { VaultModule } from '../modules/vault/vault.module.js';
     SettingsPanelController,
     ServerVaultPanelController,
     AccountVaultPanelController,
+    StoragePanelController,
     OperationsPanelController,
     NotificationsPanelController,
   ],

@@ -15,13 +15,15 @@ import { SettingsPublicController } from '../modules/servers/settings/settings.p
 import { ServersModule } from '../modules/servers/servers.module.js';
 import { SftpPublicController } from '../modules/servers/sftp/sftp.public.controller.js';
 import { ServersPublicController } from '../modules/servers/servers.public.controller.js';
+import { StoragePublicController } from '../modules/storage/storage.public.controller.js';
+import { StorageModule } from '../modules/storage/storage.module.js';
 import { AccountVaultPublicController } from '../modules/vault/account-vault.public.controller.js';
 import { ServerVaultPublicController } from '../modules/vault/server-vault.public.controller.js';
 import { VaultModule } from '../modules/vault/vault.module.js';
 
 /** What stands under `/api/v1`. */
 @Module({
-  imports: [ServersModule, DatabasesModule, NotificationsModule, VaultModule],
+  imports: [ServersModule, DatabasesModule, NotificationsModule, VaultModule, StorageModule],
   controllers: [
     ...ACCOUNT_PUBLIC_CONTROLLERS,
     ServersPublicController,
@@ -36,6 +38,7 @@ import { VaultModule } from '../modules/vault/vault.module.js';
     SettingsPublicController,
     ServerVaultPublicController,
     AccountVaultPublicController,
+    StoragePublicController,
     OperationsPublicController,
     NotificationsPublicController,
   ],

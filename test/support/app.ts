@@ -58,7 +58,7 @@ export async function startBerth(options: BerthOptions = {}): Promise<Berth> {
     const objects = mkdtempSync(join(tmpdir(), 'berth-objects-'));
     closing.push(() => rm(objects, { recursive: true, force: true }));
     closing.push(() => rm(`${objects}.anchor`, { force: true }));
-    const ports = await freePorts(5);
+    const ports = await freePorts(6);
     const env = settings({ databaseUrl: database.url, redisUrl: redis.url, objects, ports, given: options.env ?? {} });
     await registerNode(database, env);
     if (options.databaseHost !== false) {
@@ -203,7 +203,7 @@ interface Settings {
 }
 
 function settings({ databaseUrl, redisUrl, objects, ports, given }: Settings): Record<string, string> {
-  const [port, internalPort, metricsPort, brokerPort, consolePort] = ports;
+  const [port, internalPort, metricsPort, brokerPort, consolePort, cdnPort] = ports;
   return {
     ...stack.env(),
     ENGINE_URL: 'simulator:',
@@ -217,10 +217,13 @@ function settings({ databaseUrl, redisUrl, objects, ports, given }: Settings): R
     BROKER_PORT: String(brokerPort),
     CONSOLE_PORT: String(consolePort),
     CONSOLE_URL: `ws://127.0.0.1:${consolePort}`,
+    CDN_PORT: String(cdnPort),
+    CDN_URL: `http://127.0.0.1:${cdnPort}`,
     PUBLIC_URL: `http://127.0.0.1:${port}`,
     INTERNAL_URL: `http://127.0.0.1:${internalPort}`,
     RATE_LIMIT_PER_MINUTE: '1000000',
     PANEL_RATE_LIMIT_PER_MINUTE: '1000000',
+    CDN_RATE_LIMIT_PER_MINUTE: '1000000',
     FIREWALL: 'off',
     SFTP_PORT: '0',
     LOG_LEVEL: 'info',

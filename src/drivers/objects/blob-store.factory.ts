@@ -1,13 +1,32 @@
 import { fileURLToPath } from 'node:url';
+import type { Config } from '../../config/config.js';
 import type { BlobStore } from './blob-store.js';
 import { LocalBlobStore } from './local/local-blob-store.js';
+import { S3BlobStore } from './s3/s3-blob-store.js';
 
 export interface BlobStoreOptions {
   url: string;
+  /** For `s3:` only. */
+  s3Region?: string;
+  s3Endpoint?: string | undefined;
 }
 
-/** `file:/path` is a folder of this machine. */
-export function createBlobStore({ url }: BlobStoreOptions): BlobStore {
+/** How the settings say the store is reached; `url` may name another one, reached in the same way. */
+export function blobStoreOptions(config: Config, url = config.require('objectStoreUrl')): BlobStoreOptions {
+  const { s3Region, s3Endpoint } = config;
+  return { url, s3Region, s3Endpoint };
+}
+
+/** `file:/path` is a folder of this machine, `s3://bucket/prefix` a bucket of an S3 store or a part of one. */
+export function createBlobStore({ url, s3Region = 'us-east-1', s3Endpoint }: BlobStoreOptions): BlobStore {
   if (url.startsWith('file:/')) return new LocalBlobStore(fileURLToPath(url));
-  throw new Error('The address of the object store is file:/path');
+  const [, bucket, path = ''] = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/([^?#]*))?$/.exec(url) ?? [];
+  if (bucket === undefined) throw new Error('The address of the object store is file:/path or s3://bucket/prefix');
+  const folder = decodeURIComponent(path).replace(/\/+$/, '');
+  return new S3BlobStore({
+    bucket,
+    prefix: folder === '' ? '' : `${folder}/`,
+    region: s3Region,
+    endpoint: s3Endpoint,
+  });
 }

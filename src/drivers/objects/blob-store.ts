@@ -18,16 +18,26 @@ export abstract class BlobStore {
    * Takes a blob in as its bytes come, and counts and hashes them on the way. When `source` fails, that error comes through
    * and nothing is kept; `BlobError('full')` when there is no room for it.
    */
-  abstract put(blobId: string, source: AsyncIterable<Uint8Array>): Promise<StoredBlob>;
+  abstract put(blobId: string, source: AsyncIterable<Uint8Array>, hint?: PutHint): Promise<StoredBlob>;
   /** The bytes of the blob, or those of a range; `BlobError('not_found')` when there is none. */
   abstract get(blobId: string, range?: ByteRange): Promise<Readable>;
+  /** The same at once, for what is small. */
+  abstract read(blobId: string, range: ByteRange): Promise<Buffer>;
   abstract stat(blobId: string): Promise<BlobStat>;
   /** Removes the blob, and what an unfinished `put` of that id has left. Idempotent. */
   abstract delete(blobId: string): Promise<void>;
-  /** All there is, unfinished ones included, in no order: for finding what nobody owns. */
+  /**
+   * All there is, in no order: for finding what nobody owns. Unfinished ones are among them where they take up room until
+   * somebody deletes them.
+   */
   abstract list(): AsyncIterable<BlobEntry>;
   /** Resolves when the store can be used. */
   abstract check(): Promise<void>;
+}
+
+export interface PutHint {
+  /** How many bytes are to come, where that is known. They decide how much memory is set aside, and nothing else. */
+  size?: number | undefined;
 }
 
 export interface StoredBlob {

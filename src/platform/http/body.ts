@@ -3,6 +3,8 @@ import type { IncomingMessage } from 'node:http';
 import { DomainError } from '../errors/domain-error.js';
 
 const MAX_DEPTH = 64;
+/** How long a body that is kept whole may take to arrive. */
+const BODY_MS = 300_000;
 
 /** Reads a request's JSON body, once its caller is known to be allowed to send one. A body that is absent is `{}`. */
 export async function readJsonBody(request: IncomingMessage, limit: number): Promise<Record<string, unknown>> {
@@ -29,7 +31,9 @@ export function readBytes(request: IncomingMessage, limit: number): Promise<Buff
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
+    const timer = setTimeout(() => request.destroy(), BODY_MS);
     const settle = (): void => {
+      clearTimeout(timer);
       request.off('data', onData).off('end', onEnd).off('error', onGone).off('close', onGone);
     };
     const onData = (chunk: Buffer): void => {

@@ -60,13 +60,13 @@ export function configureHttp(app: NestExpressApplication, zones?: RateLimitZone
     express(request, response);
   });
   server.headersTimeout = 15_000;
-  server.requestTimeout = 300_000;
+  server.requestTimeout = 0; // whoever reads a body sees to its pace: an upload may take as long as it keeps coming
   server.keepAliveTimeout = 65_000; // longer than the proxies in front, so that they never use a connection we close
   closeWithoutDelay(server, app.get(Shutdown).signal);
 }
 
 /** What is under way is answered before the process ends; connections kept alive beyond that would hold it up for nothing. */
-function closeWithoutDelay(server: Server, shutdown: AbortSignal): void {
+export function closeWithoutDelay(server: Server, shutdown: AbortSignal): void {
   shutdown.addEventListener('abort', () => {
     const timer = setInterval(() => server.closeIdleConnections(), CLOSE_IDLE_MS);
     server.once('close', () => clearInterval(timer));

@@ -10,6 +10,7 @@ import {
   type BlobEntry,
   type BlobStat,
   type ByteRange,
+  type PutHint,
   type StoredBlob,
 } from '../blob-store.js';
 
@@ -29,7 +30,7 @@ export class LocalBlobStore extends BlobStore {
     super();
   }
 
-  override async put(blobId: string, source: AsyncIterable<Uint8Array>): Promise<StoredBlob> {
+  override async put(blobId: string, source: AsyncIterable<Uint8Array>, { size }: PutHint = {}): Promise<StoredBlob> {
     const file = this.fileOf(blobId);
     const draft = `${file}.${randomBytes(8).toString('hex')}.part`;
     const handle = await asBlobError(async () => {
@@ -37,7 +38,7 @@ export class LocalBlobStore extends BlobStore {
       return open(draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
     });
     try {
-      const written = await fill(handle, source);
+      const written = await fill(handle, source, Math.min(WRITE_BYTES, Math.max(1, size ?? WRITE_BYTES)));
       await asBlobError(async () => {
         await rename(draft, file);
         await syncFolder(dirname(file));
@@ -53,6 +54,20 @@ export class LocalBlobStore extends BlobStore {
     const file = this.fileOf(blobId);
     const handle = await asBlobError(() => open(file, O_RDONLY | O_NOFOLLOW));
     return handle.createReadStream({ ...range, highWaterMark: READ_BYTES });
+  }
+
+  override async read(blobId: string, { start, end }: ByteRange): Promise<Buffer> {
+    const file = this.fileOf(blobId);
+    return asBlobError(async () => {
+      const handle = await open(file, O_RDONLY | O_NOFOLLOW);
+      try {
+        const bytes = Buffer.allocUnsafeSlow(end - start + 1);
+        const { bytesRead } = await handle.read(bytes, 0, bytes.length, start);
+        return bytes.subarray(0, bytesRead);
+      } finally {
+        await handle.close();
+      }
+    });
   }
 
   override async stat(blobId: string): Promise<BlobStat> {
@@ -115,9 +130,13 @@ export class LocalBlobStore extends BlobStore {
  * Writes all of `source`, brings it to the disk and closes the file, whatever happens. Many small pieces become few large
  * writes, and while one of two buffers is written the other one is filled.
  */
-async function fill(handle: FileHandle, source: AsyncIterable<Uint8Array>): Promise<{ size: number; sha256: string }> {
+async function fill(
+  handle: FileHandle,
+  source: AsyncIterable<Uint8Array>,
+  bufferBytes: number,
+): Promise<{ size: number; sha256: string }> {
   const hash = createHash('sha256');
-  let [filling, other] = [Buffer.allocUnsafeSlow(WRITE_BYTES), Buffer.allocUnsafeSlow(WRITE_BYTES)];
+  let [filling, other] = [Buffer.allocUnsafeSlow(bufferBytes), Buffer.allocUnsafeSlow(bufferBytes)];
   let [size, filled] = [0, 0];
   let writing: Promise<void> = Promise.resolve();
   const write = async () => {

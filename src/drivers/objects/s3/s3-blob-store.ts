@@ -1,0 +1,178 @@
+import {
+  DeleteObjectCommand,
+  GetObjectCommand,
+  HeadBucketCommand,
+  HeadObjectCommand,
+  paginateListObjectsV2,
+  S3Client,
+} from '@aws-sdk/client-s3';
+import { Upload } from '@aws-sdk/lib-storage';
+import { createHash } from 'node:crypto';
+import { Readable } from 'node:stream';
+import {
+  BlobError,
+  BlobStore,
+  checkBlobId,
+  type BlobEntry,
+  type BlobStat,
+  type ByteRange,
+  type PutHint,
+  type StoredBlob,
+} from '../blob-store.js';
+
+const MIB = 1024 * 1024;
+/** What one part of an upload has, so that a blob of any size takes no more memory than two of them. */
+const PART_BYTES = 8 * MIB;
+const PARTS_AT_ONCE = 2;
+const MAX_PARTS = 10_000;
+const CONNECT_MS = 5000;
+/** A store that says nothing for so long is away; a client that takes what it sends slowly may pause it. */
+const SILENCE_MS = 120_000;
+
+export interface S3Options {
+  bucket: string;
+  /** Stands before every id: empty, or ends in a slash. */
+  prefix: string;
+  region: string;
+  /** Of a store that is not Amazon's. */
+  endpoint?: string | undefined;
+}
+
+/**
+ * Blobs in a bucket of an S3 store, under their ids. Credentials are found as the AWS SDK does. The parts of an upload that
+ * its writer could not abort any more are ended by a lifecycle rule of the bucket, see docs/operations.md.
+ */
+export class S3BlobStore extends BlobStore {
+  private readonly client: S3Client;
+
+  constructor(private readonly options: S3Options) {
+    super();
+    const { region, endpoint } = options;
+    this.client = new S3Client({
+      region,
+      ...(endpoint ? { endpoint, forcePathStyle: true } : {}),
+      // Many stores that speak S3 do not know the newer checksums.
+      requestChecksumCalculation: 'WHEN_REQUIRED',
+      responseChecksumValidation: 'WHEN_REQUIRED',
+      maxAttempts: 3,
+      requestHandler: {
+        connectionTimeout: CONNECT_MS,
+        socketTimeout: SILENCE_MS,
+        httpAgent: { maxSockets: 256 },
+        httpsAgent: { maxSockets: 256 },
+      },
+    });
+  }
+
+  override async put(
+    blobId: string,
+    source: AsyncIterable<Uint8Array>,
+    { size: expected = 0 }: PutHint = {},
+  ): Promise<StoredBlob> {
+    const hash = createHash('sha256');
+    let size = 0;
+    let failure: { error: unknown } | undefined;
+    const counted = async function* (): AsyncGenerator<Uint8Array> {
+      try {
+        for await (const chunk of source) {
+          size += chunk.length;
+          hash.update(chunk);
+          yield chunk;
+        }
+      } catch (error) {
+        failure = { error };
+        throw error;
+      }
+    };
+    const upload = new Upload({
+      client: this.client,
+      params: { ...this.place(blobId), Body: Readable.from(counted(), { objectMode: false, highWaterMark: MIB }) },
+      partSize: Math.max(PART_BYTES, Math.ceil(expected / MAX_PARTS)),
+      queueSize: PARTS_AT_ONCE,
+    });
+    try {
+      await upload.done();
+    } catch (error) {
+      throw failure ? failure.error : blobErrorOf(error);
+    }
+    return { blobId, size, sha256: hash.digest('hex') };
+  }
+
+  override async get(blobId: string, range?: ByteRange): Promise<Readable> {
+    const Range = range && `bytes=${range.start}-${range.end}`;
+    const { Body } = await asBlobError(() =>
+      this.client.send(new GetObjectCommand({ ...this.place(blobId), ...(Range ? { Range } : {}) })),
+    );
+    if (!(Body instanceof Readable)) throw new BlobError('unavailable', 'The object store answered without a body');
+    return Body;
+  }
+
+  override async read(blobId: string, range: ByteRange): Promise<Buffer> {
+    const body = await this.get(blobId, range);
+    return asBlobError(async () => Buffer.concat((await body.toArray()) as Buffer[]));
+  }
+
+  override async stat(blobId: string): Promise<BlobStat> {
+    const { ContentLength, LastModified } = await asBlobError(() =>
+      this.client.send(new HeadObjectCommand(this.place(blobId))),
+    );
+    return { size: ContentLength ?? 0, modifiedAt: LastModified ?? new Date(0) };
+  }
+
+  override async delete(blobId: string): Promise<void> {
+    const command = new DeleteObjectCommand(this.place(blobId));
+    try {
+      await asBlobError(() => this.client.send(command));
+    } catch (error) {
+      if (!(error instanceof BlobError) || error.code !== 'not_found') throw error;
+    }
+  }
+
+  override async *list(): AsyncIterable<BlobEntry> {
+    const { bucket: Bucket, prefix: Prefix } = this.options;
+    const pages = paginateListObjectsV2({ client: this.client }, { Bucket, Prefix })[Symbol.asyncIterator]();
+    for (;;) {
+      const page = await asBlobError(() => pages.next());
+      if (page.done) return;
+      for (const { Key = '', LastModified } of page.value.Contents ?? []) {
+        const blobId = Key.slice(Prefix.length);
+        if (/^[0-9a-f]{32}$/.test(blobId)) yield { blobId, modifiedAt: LastModified ?? new Date(0) };
+      }
+    }
+  }
+
+  override async check(): Promise<void> {
+    await asBlobError(() => this.client.send(new HeadBucketCommand({ Bucket: this.options.bucket })));
+  }
+
+  private place(blobId: string): { Bucket: string; Key: string } {
+    checkBlobId(blobId);
+    return { Bucket: this.options.bucket, Key: `${this.options.prefix}${blobId}` };
+  }
+}
+
+const NO_ROOM = new Set(['QuotaExceeded', 'InsufficientStorage', 'InsufficientCapacity', 'XMinioStorageFull']);
+
+async function asBlobError<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw blobErrorOf(error);
+  }
+}
+
+/** HEAD answers have no body, and with it no code: the bucket's own absence is told by `check`. */
+function blobErrorOf(error: unknown): BlobError {
+  if (error instanceof BlobError) return error;
+  const { name = '', $metadata } = error as { name?: string; $metadata?: { httpStatusCode?: number } };
+  const status = $metadata?.httpStatusCode;
+  if (name === 'NoSuchKey' || name === 'NotFound') {
+    return new BlobError('not_found', 'There is no such blob', { cause: error });
+  }
+  if (NO_ROOM.has(name) || status === 507) {
+    return new BlobError('full', 'The object store has no room left', { cause: error });
+  }
+  return new BlobError('unavailable', `The object store cannot be used: ${name} ${status ?? ''}`.trim(), {
+    cause: error,
+  });
+}

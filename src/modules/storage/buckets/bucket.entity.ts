@@ -1,0 +1,39 @@
+import { Column, Entity, ForeignKey, Index } from 'typeorm';
+import { AsciiColumn, IdColumn, IdPrimary, TimeColumn } from '../../../platform/database/columns.js';
+import { CountColumn } from '../byte-count.column.js';
+
+/** A bucket. Its counters change in the transactions that change its objects. */
+@Entity('buckets')
+@Index('uq_buckets_name', ['accountId', 'name'], { unique: true })
+@Index('ix_buckets_deleted', ['deletedAt'])
+export class Bucket {
+  @IdPrimary()
+  id!: string;
+
+  @ForeignKey('accounts', { name: 'fk_buckets_account' })
+  @IdColumn('account_id')
+  accountId!: string;
+
+  /** Null from the moment it is deleted. */
+  @AsciiColumn('name', 63, { nullable: true })
+  name!: string | null;
+
+  @Column({ name: 'is_public', type: 'boolean' })
+  isPublic!: boolean;
+
+  @CountColumn('objects')
+  objects!: number;
+
+  @CountColumn('used_bytes')
+  usedBytes!: number;
+
+  @TimeColumn('created_at')
+  createdAt!: Date;
+
+  @TimeColumn('updated_at')
+  updatedAt!: Date;
+
+  /** Gone from the API; the blobs follow, then the rows. */
+  @TimeColumn('deleted_at', { nullable: true })
+  deletedAt!: Date | null;
+}

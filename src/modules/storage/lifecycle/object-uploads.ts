@@ -1,0 +1,95 @@
+import { Injectable } from '@nestjs/common';
+import type { Request } from 'express';
+import { createHash } from 'node:crypto';
+import { BlobError, BlobStore } from '../../../drivers/objects/blob-store.js';
+import type { Principal } from '../../../platform/auth/principal.js';
+import { DomainError, unavailable } from '../../../platform/errors/domain-error.js';
+import { pacedBody } from '../../../platform/http/paced-body.js';
+import { AppLogger } from '../../../platform/observability/logger.js';
+import { objectView, type ObjectView } from '../dto/object.dto.js';
+import { readContentType } from '../objects/content-type.js';
+import { UploadLedger, type Upload, type UploadTarget } from '../objects/upload-ledger.service.js';
+
+/** Far below the silence that makes somebody else give an upload up. */
+const SIGN_OF_LIFE_MS = 10_000;
+
+/** Takes objects in as their bytes come. Until the last of them is on the disk, what was under the key is there untouched. */
+@Injectable()
+export class ObjectUploads {
+  constructor(
+    private readonly ledger: UploadLedger,
+    private readonly blobs: BlobStore,
+    private readonly log: AppLogger,
+  ) {}
+
+  async put(
+    caller: Principal,
+    bucketId: string,
+    key: string,
+    request: Request,
+  ): Promise<{ object: ObjectView; isNew: boolean }> {
+    mustBePlain(request);
+    const contentType = readContentType(request.headers['content-type']);
+    const size = announcedSize(request);
+    const target: UploadTarget = { caller, bucketId, key: Buffer.from(key), headers: request.headers };
+    const upload = await this.ledger.begin(target, this.blobs.newId(), size);
+    const alive = setInterval(() => void this.keepAlive(upload, request), SIGN_OF_LIFE_MS);
+    try {
+      const md5 = createHash('md5');
+      const body = this.metered(upload, request, (chunk) => md5.update(chunk));
+      const stored = await this.blobs.put(upload.blobId, body, { size });
+      const content = { size: stored.size, sha256: stored.sha256, md5: md5.digest('hex'), contentType };
+      const { object, isNew } = await this.ledger.commit(upload, content);
+      return { object: objectView(object), isNew };
+    } catch (error) {
+      await this.giveUp(upload);
+      throw error instanceof BlobError ? unavailable('object_store', error) : error;
+    } finally {
+      clearInterval(alive);
+    }
+  }
+
+  /** The body, which gets no further than the room it holds. */
+  private async *metered(upload: Upload, request: Request, see: (chunk: Buffer) => void): AsyncGenerator<Buffer> {
+    let size = 0;
+    for await (const chunk of pacedBody(request)) {
+      size += chunk.length;
+      if (size > upload.room) await this.ledger.extend(upload, size);
+      see(chunk);
+      yield chunk;
+    }
+  }
+
+  private async keepAlive(upload: Upload, request: Request): Promise<void> {
+    try {
+      if (!(await this.ledger.touch(upload))) request.destroy(new Error('the upload was given up'));
+    } catch (error) {
+      this.log.warn({ err: error }, 'an upload could not give a sign of life');
+    }
+  }
+
+  /** What cannot be cleared away now is so when its row has been silent for long enough. */
+  private async giveUp(upload: Upload): Promise<void> {
+    try {
+      await this.ledger.abandon(upload);
+    } catch (error) {
+      this.log.warn({ err: error, blobId: upload.blobId }, 'an upload that failed could not be cleared away yet');
+    }
+  }
+}
+
+function mustBePlain({ headers }: Request): void {
+  const encoding = headers['content-encoding']?.trim().toLowerCase();
+  if (encoding === undefined || encoding === '' || encoding === 'identity') return;
+  throw new DomainError(
+    'unsupported_media_type',
+    'unsupported_encoding',
+    'The content is stored as it is sent, so it must not have a Content-Encoding.',
+  );
+}
+
+/** Undefined for a body in chunks, whose size only its end tells. */
+function announcedSize({ headers }: Request): number | undefined {
+  if (headers['transfer-encoding'] !== undefined) return undefined;
+  return Number(headers['content-length'] ?? 0);
+}

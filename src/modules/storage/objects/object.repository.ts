@@ -1,0 +1,72 @@
+import { Injectable } from '@nestjs/common';
+import { Database, type Tx } from '../../../platform/database/database.js';
+import { DiscardedBlob } from './discarded-blob.entity.js';
+import { ObjectUpload } from './object-upload.entity.js';
+import { StoredObject } from './stored-object.entity.js';
+
+/** A stretch of the keys of a bucket, in the order of their bytes. */
+export interface KeyRange {
+  /** The first key that may be in it, or the last one before it. */
+  from: Buffer;
+  exclusive: boolean;
+  /** The first one that is behind it; null for no end. */
+  to: Buffer | null;
+}
+
+/** The rows of objects, and what becomes of their blobs. Whoever changes any holds the bucket's row. */
+@Injectable()
+export class ObjectRepository {
+  constructor(private readonly database: Database) {}
+
+  find({ manager }: Pick<Tx, 'manager'>, bucketId: string, key: Buffer): Promise<StoredObject | null> {
+    return manager
+      .createQueryBuilder(StoredObject, 'object')
+      .where('object.bucketId = :bucketId AND object.key = :key', { bucketId, key })
+      .getOne();
+  }
+
+  /** The first ones of a stretch, read along the primary key. */
+  range(bucketId: string, { from, exclusive, to }: KeyRange, limit: number): Promise<StoredObject[]> {
+    const query = this.database.manager
+      .createQueryBuilder(StoredObject, 'object')
+      .where(`object.bucketId = :bucketId AND object.key ${exclusive ? '>' : '>='} :from`, { bucketId, from });
+    if (to) query.andWhere('object.key < :to', { to });
+    return query.orderBy('object.key', 'ASC').limit(limit).getMany();
+  }
+
+  /** Puts the object in the place of the one that was there; that one's blob is left to be removed. */
+  async swap(tx: Tx, object: Omit<StoredObject, 'etag'>, before: StoredObject | null): Promise<void> {
+    const { bucketId, key, ...content } = object;
+    if (!before) {
+      await tx.manager.insert(StoredObject, object);
+      return;
+    }
+    await tx.manager
+      .createQueryBuilder()
+      .update(StoredObject)
+      .set(content)
+      .where('bucket_id = :bucketId AND object_key = :key', { bucketId, key })
+      .execute();
+    await this.discard(tx, before.blobId);
+  }
+
+  async remove(tx: Tx, { bucketId, key, blobId }: StoredObject): Promise<void> {
+    await tx.manager
+      .createQueryBuilder()
+      .delete()
+      .from(StoredObject)
+      .where('bucket_id = :bucketId AND object_key = :key', { bucketId, key })
+      .execute();
+    await this.discard(tx, blobId);
+  }
+
+  /** Ends an upload and the room it holds. False when it was given up meanwhile. */
+  async endUpload(tx: Tx, blobId: string): Promise<boolean> {
+    const { affected } = await tx.manager.delete(ObjectUpload, { blobId });
+    return affected === 1;
+  }
+
+  async discard(tx: Tx, blobId: string): Promise<void> {
+    await tx.manager.insert(DiscardedBlob, { blobId, discardedAt: new Date() });
+  }
+}

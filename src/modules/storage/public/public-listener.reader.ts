@@ -1,0 +1,143 @@
+import { Injectable } from '@nestjs/common';
+import type { Request, Response } from 'express';
+import { once } from 'node:events';
+import {
+  createServer,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
+import { Config } from '../../../config/config.js';
+import { DomainError, notFound } from '../../../platform/errors/domain-error.js';
+import { ClientAddresses } from '../../../platform/http/client-address.js';
+import { entry } from '../../../platform/http/entry.js';
+import { decodeExactly } from '../../../platform/http/percent-encoding.js';
+import { mapError } from '../../../platform/http/problem-mapping.js';
+import { sendProblem } from '../../../platform/http/problem.js';
+import { RateLimiter } from '../../../platform/http/rate-limit.js';
+import { SlidingLogStorage } from '../../../platform/http/rate-limit.storage.js';
+import { closeWithoutDelay } from '../../../platform/http/setup-http.js';
+import { Shutdown } from '../../../platform/http/shutdown.js';
+import { AppLogger } from '../../../platform/observability/logger.js';
+import { Metrics } from '../../../platform/observability/metrics.js';
+import { RequestLog } from '../../../platform/observability/request-log.js';
+import { isId } from '../../../platform/ids/id.js';
+import { mayBeShown } from '../objects/content-type.js';
+import { MAX_KEY_BYTES } from '../objects/object-key.js';
+import { ObjectSender, asAttachment } from '../objects/object-sender.reader.js';
+import { PublicObjects, type PublicAddress } from './public-objects.service.js';
+
+const PREFIX = '/storage/public/';
+const METHODS = 'GET, HEAD, OPTIONS';
+/** How long others may keep an answer, and with it how long they may show what is not public any more. */
+const KEPT_SECONDS = 60;
+
+/**
+ * Holds for every answer. The tenants share this origin, so nothing that any of them puts here may run in it: `sandbox`
+ * gives each page an origin of its own and lets it run no script.
+ */
+const HEADERS = {
+  'X-Content-Type-Options': 'nosniff',
+  'Content-Security-Policy':
+    "default-src 'none'; img-src 'self' data:; media-src 'self'; style-src 'unsafe-inline'; sandbox",
+  'Cross-Origin-Resource-Policy': 'cross-origin',
+  'Access-Control-Allow-Origin': '*',
+  'Access-Control-Expose-Headers': 'Accept-Ranges, Content-Length, Content-Range, ETag, X-Content-SHA256, X-Request-Id',
+  'Referrer-Policy': 'no-referrer',
+};
+
+/** The origin of public objects: a listener of its own, which knows no credential, sets no cookie and has nothing else. */
+@Injectable()
+export class PublicListener {
+  private readonly server: Server;
+
+  constructor(
+    config: Config,
+    limits: SlidingLogStorage,
+    metrics: Metrics,
+    shutdown: Shutdown,
+    private readonly log: AppLogger,
+    private readonly objects: PublicObjects,
+    private readonly sender: ObjectSender,
+  ) {
+    const https = config.cdnUrl.startsWith('https:');
+    const enter = entry({
+      addresses: new ClientAddresses(config.trustedProxies),
+      limiter: new RateLimiter(limits, [{ name: 'cdn', prefix: '', perMinute: config.cdnRateLimitPerMinute }]),
+      headers: (_request, response) => {
+        for (const [name, value] of Object.entries(HEADERS)) response.setHeader(name, value);
+        if (https) response.setHeader('Strict-Transport-Security', 'max-age=31536000');
+      },
+      log: new RequestLog(log, metrics),
+      shutdown,
+    });
+    this.server = createServer((request, response) => {
+      const { url = '' } = request;
+      const end = url.indexOf('?');
+      const path = end === -1 ? url : url.slice(0, end);
+      Object.assign(request, { originalUrl: url, path, route: { path: `${PREFIX}:bucketId/*key` } });
+      void enter(request as Request, response as Response, () => void this.answer(request, response, path));
+    });
+    this.server.headersTimeout = 15_000;
+    this.server.keepAliveTimeout = 65_000;
+    closeWithoutDelay(this.server, shutdown.signal);
+  }
+
+  async open(host: string, port: number): Promise<void> {
+    this.server.listen(port, host);
+    await once(this.server, 'listening');
+  }
+
+  async close(): Promise<void> {
+    this.server.closeIdleConnections();
+    await new Promise((resolve) => this.server.close(resolve));
+  }
+
+  get port(): number {
+    return (this.server.address() as { port: number } | null)?.port ?? 0;
+  }
+
+  private async answer(request: IncomingMessage, response: ServerResponse, path: string): Promise<void> {
+    try {
+      await this.handle(request, response, path);
+    } catch (error) {
+      const { problem, report } = mapError(error);
+      if (report) this.log[report]({ err: error, code: problem.code }, 'a public object could not be sent');
+      sendProblem(request, response, problem);
+    }
+  }
+
+  private async handle(request: IncomingMessage, response: ServerResponse, path: string): Promise<void> {
+    const { method } = request;
+    if (method === 'OPTIONS') {
+      const asked = { 'Access-Control-Allow-Headers': 'Range, If-None-Match, If-Modified-Since, If-Range' };
+      response.writeHead(204, { Allow: METHODS, 'Access-Control-Allow-Methods': METHODS, ...asked }).end();
+      return;
+    }
+    if (method !== 'GET' && method !== 'HEAD') {
+      response.setHeader('Allow', METHODS);
+      throw new DomainError('method_not_allowed', 'method_not_allowed', 'The resource does not know this method.');
+    }
+    if (request.headers['service-worker'] !== undefined) {
+      throw new DomainError('forbidden', 'no_service_workers', 'Nothing here may become a service worker.');
+    }
+    const address = addressOf(path);
+    const find = async () => (address ? this.objects.find(address) : null);
+    const object = await find();
+    if (!object) throw notFound();
+    const headers: OutgoingHttpHeaders = { 'Cache-Control': `public, max-age=${KEPT_SECONDS}` };
+    if (!mayBeShown(object.contentType)) headers['Content-Disposition'] = asAttachment(object.key);
+    await this.sender.send(request, response, { object, again: find, headers });
+  }
+}
+
+/** The bucket and the key that a path names, the key as it stands and decoded once; null for none. */
+function addressOf(path: string): PublicAddress | null {
+  const slash = path.indexOf('/', PREFIX.length);
+  if (!path.startsWith(PREFIX) || slash === -1) return null;
+  const bucketId = path.slice(PREFIX.length, slash);
+  const key = Buffer.from(decodeExactly(path.slice(slash + 1)) ?? '');
+  const valid = isId('bkt', bucketId) && key.length > 0 && key.length <= MAX_KEY_BYTES;
+  return valid ? { bucketId, key } : null;
+}
