@@ -19,13 +19,14 @@ const IMAGES = { mmdebstrap: 'mmdebstrap', tini: 'tini', mksquashfs: 'squashfs-t
 
 /** What only tests of a running platform need, and what only benchmarks do. */
 const CLIENTS = { sftp: 'openssh-client', dotenv: 'python3-dotenv' };
-const BENCH = { wrk: 'wrk', sshd: 'openssh-server', ...CLIENTS };
+const BENCH = { wrk: 'wrk', sshd: 'openssh-server', nginx: 'nginx', curl: 'curl', ...CLIENTS };
 
 /** Service units that these packages would start at the next boot. */
 const UNITS = {
   'mariadb-server': ['mariadb.service'],
   'redis-server': ['redis-server.service'],
   'openssh-server': ['ssh.service', 'ssh.socket'],
+  nginx: ['nginx.service'],
   lxd: ['lxd.service', 'lxd.socket', 'lxd-containers.service', 'lxcfs.service'],
 };
 

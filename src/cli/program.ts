@@ -9,6 +9,7 @@ import { nodeCommand } from './commands/node.command.js';
 import { openApiCommand } from './commands/openapi.command.js';
 import { operationCommand } from './commands/operation.command.js';
 import { planCommand } from './commands/plan.command.js';
+import { storageCommand } from './commands/storage.command.js';
 import { vaultCommand } from './commands/vault.command.js';
 import { explain } from './failure.js';
 
@@ -24,6 +25,7 @@ const NOUNS: (() => Command)[] = [
   imageCommand,
   operationCommand,
   vaultCommand,
+  storageCommand,
   engineCommand,
   databaseHostCommand,
   migrateCommand,

@@ -21,7 +21,8 @@ afterAll(() => berth?.close());
 const reads = surfaces.public.routes.filter(({ method }) => method === 'GET');
 const writes = scoped.filter(({ scope, id }) => scope === 'write' && id !== 'panelSession_logout');
 const waitable = scoped.filter(({ query }) => query.includes('waitFor'));
-const paged = scoped.filter(({ query }) => query.includes('cursor'));
+/** Objects are listed by their keys, in a way of their own. */
+const paged = scoped.filter(({ query, id }) => query.includes('cursor') && id !== 'storage_listObjects');
 
 /** What moves by itself from one moment to the next. */
 const MOVING = /"(uptime_ms|cpu_percent|memory_bytes|rx_bytes|tx_bytes)":[\d.]+|"(token|expiresAt)":"[^"]+"/g;
@@ -104,6 +105,8 @@ describe('lists', () => {
       };
       await api.waitFor(`/servers/${id}/exec/${jobId}`, 'DONE');
     },
+    storage_listBuckets: async ({ api }) =>
+      (await api.post('/storage/buckets', { name: `row-${newId('bkt').slice(-20)}` })).expect(201),
     // Rows that only time makes.
     schedules_runs: (_walker, [, sid]) =>
       berth.database.query(

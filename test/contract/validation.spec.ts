@@ -70,7 +70,9 @@ describe('a field that the route does not know is refused by naming it', () => {
 });
 
 describe('a route that takes no body knows no field', () => {
-  const without = scoped.filter(({ body, method }) => body === undefined && ['POST', 'PUT', 'PATCH'].includes(method));
+  const without = scoped.filter(
+    ({ body, stream, method }) => body === undefined && !stream && ['POST', 'PUT', 'PATCH'].includes(method),
+  );
 
   test.each(named(without))('%s', async (_name, route) => {
     const answer = (await world.call(route, person, missing(route), { json: { surplus: 1 } })).expect(400);

@@ -54,6 +54,8 @@ export interface Route {
   scope: 'read' | 'write' | null;
   /** The JSON body it takes, references resolved; undefined when it takes none. */
   body: Schema | undefined;
+  /** The body is content of any kind. */
+  stream: boolean;
   idempotent: boolean;
   /** Schemas of its documented successes, by status; null for one without a body. */
   successes: Record<string, Schema | null>;
@@ -122,6 +124,7 @@ function routeOf(surface: SurfaceName, document: Document, path: string, method:
     query: operation.parameters.filter((parameter) => parameter.in === 'query').map(({ name }) => name!),
     scope: operation['x-required-scope'] ?? null,
     body: body && resolve(document, body),
+    stream: operation.requestBody !== undefined && body === undefined,
     idempotent: operation.parameters.some(({ $ref }) => $ref?.endsWith('/IdempotencyKey')),
     successes: Object.fromEntries(
       successes.map(([status, { content }]) => [status, content?.['application/json']?.schema ?? null]),
@@ -156,8 +159,14 @@ export function resolve(document: Document, schema: Schema): Schema {
 /** The path with these values for its parameters, in order; they are put in as they are. */
 export function fill(path: string, values: readonly string[]): string {
   let next = 0;
-  return path.replace(/\{\w+\}/g, () => values[next++]!);
+  return path.replace(/\{\w+\}/g, () => values[next++]!) + (NAMED_BY_QUERY[path] ?? '');
 }
+
+/** The object in every bucket that the world makes, for paths that name one by their query. */
+export const OBJECT_KEY = 'contract.bin';
+const NAMED_BY_QUERY: Record<string, string> = Object.fromEntries(
+  ['object', 'objects', 'download'].map((what) => [`/storage/buckets/{id}/${what}`, `?key=${OBJECT_KEY}`]),
+);
 
 /** What reading an own resource answers. A route without a documented success is about something no service has yet. */
 export function foundStatus(route: Route): number {

@@ -4,7 +4,7 @@ import type { Berth, TestAccount } from '../../support/app.js';
 import { newId } from '../../../src/platform/ids/id.js';
 import { HIDDEN_VALUE } from './invariants.js';
 import { sampleBody } from './samples.js';
-import { fill, type Route, type SurfaceName } from './surface.js';
+import { fill, OBJECT_KEY, type Route, type SurfaceName } from './surface.js';
 
 /** An account with a session beside its keys. */
 export interface Person extends TestAccount {
@@ -66,6 +66,7 @@ const KINDS: Record<string, Kind> = {
     missing: () => newId('db'),
   },
   '/vault/{secretId}': { make: (_world, { api }) => makeSecret(api, '/vault'), missing: () => newId('sec') },
+  '/storage/buckets/{id}': { make: (_world, { api }) => makeBucket(api), missing: () => newId('bkt') },
   '/operations/{id}': { make: (world, owner) => world.makeOperation(owner), missing: () => newId('op') },
   '/keys/{id}': {
     make: async (_world, { panel }) =>
@@ -85,6 +86,16 @@ async function makeSecret(api: Api, path: string): Promise<string> {
   return (await api.put(path, secret)).expect(201).body.id as string;
 }
 
+/** With an object in it. */
+async function makeBucket(api: Api): Promise<string> {
+  const { id } = (await api.post('/storage/buckets', { name: `made-${randomUUID()}` })).expect(201).body as {
+    id: string;
+  };
+  const content = { raw: 'x', headers: { 'content-type': 'application/octet-stream' } };
+  (await api.send('PUT', `/storage/buckets/${id}/objects?key=${OBJECT_KEY}`, content)).expect(201);
+  return id;
+}
+
 /** A complete one: while it is being made, some routes refuse it. */
 async function makeBackup(api: Api, serverId: string): Promise<string> {
   const { uuid } = (await api.post(`/servers/${serverId}/backups`)).expect(201).body as { uuid: string };
@@ -99,6 +110,12 @@ const BEFORE: Record<string, (world: World, ids: string[]) => Promise<void>> = {
     await berth.database.query('UPDATE allocations SET port = 1, ip = server_id WHERE server_id = ? AND is_primary', [
       id,
     ]);
+  },
+  // One account has no two buckets of a name.
+  storage_createBucket: async ({ berth }) => {
+    await berth.database.query(
+      "UPDATE buckets SET name = NULL, deleted_at = NOW(3) WHERE name NOT LIKE 'made-%' AND deleted_at IS NULL",
+    );
   },
   servers_retry: async ({ berth }, [id]) => {
     await berth.database.query("UPDATE servers SET status = 'INSTALL_FAILED' WHERE id = ?", [id]);
