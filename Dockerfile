@@ -36,7 +36,7 @@ COPY --from=build /app/dist dist
 ENV NODE_ENV=production
 # The user `node` of the base image, by number so that it can be told from root without looking it up.
 USER 1000:1000
-EXPOSE 3000
+EXPOSE 3000 3300
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=15s --timeout=5s --start-period=30s --retries=3 CMD ["node", "-e", \
   "fetch(`http://127.0.0.1:${process.env.METRICS_PORT || 3101}/health/live`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]

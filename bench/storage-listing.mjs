@@ -54,7 +54,7 @@ export async function run(ctx) {
   }
 }
 
-const BARE = `SELECT object_key, size, content_type, md5, modified_at FROM bucket_objects
+const BARE = `SELECT object_key, size, content_type, sha256, modified_at FROM bucket_objects
                WHERE bucket_id = ? AND object_key > ? ORDER BY object_key LIMIT ${PAGE}`;
 
 const keyAt = (number) =>
@@ -62,9 +62,9 @@ const keyAt = (number) =>
 
 async function fill(connection, id) {
   await connection.query(
-    `INSERT INTO bucket_objects (bucket_id, object_key, blob_id, size, content_type, md5, sha256, modified_at)
+    `INSERT INTO bucket_objects (bucket_id, object_key, blob_id, size, content_type, sha256, modified_at)
      SELECT ?, CONCAT('folder-', LPAD(FLOOR((seq - 1) / ?), 4, '0'), '/', LPAD(seq - 1, 8, '0')), MD5(seq), 1000,
-            'application/octet-stream', MD5(seq), SHA2(seq, 256), NOW(3)
+            'application/octet-stream', SHA2(seq, 256), NOW(3)
        FROM seq_1_to_${OBJECTS}`,
     [id, OBJECTS / FOLDERS],
   );

@@ -30,7 +30,6 @@ export class Storage1763640080100 implements MigrationInterface {
         blob_id varchar(32) ${ASCII} NOT NULL,
         size bigint unsigned NOT NULL,
         content_type varchar(255) ${ASCII} NOT NULL,
-        md5 varchar(32) ${ASCII} NOT NULL,
         sha256 varchar(64) ${ASCII} NOT NULL,
         modified_at datetime(3) NOT NULL,
         PRIMARY KEY (bucket_id, object_key),

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { startBerth, type Berth } from '../../support/app.js';
 import { until } from '../../support/until.js';
-import { expectConsistent, expectStatus, json, md5, StorageClient, type Got } from './storage-client.js';
+import { expectConsistent, expectStatus, json, sha256, StorageClient, type Got } from './storage-client.js';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -189,13 +189,13 @@ describe('what is put is what is got', () => {
         201,
       );
       expect(json(put)).toMatchObject({ key: 'typed', size: content.length, contentType: stored });
-      expect(put.headers['etag']).toBe(`"${md5(content)}"`);
+      expect(put.headers['etag']).toBe(`"${sha256(content)}"`);
       const got = expectStatus(await client.get(bucket, 'typed'), 200);
       expect(got.bytes.equals(content)).toBe(true);
       expect(got.headers).toMatchObject({
         'content-type': stored,
         'content-length': String(content.length),
-        etag: `"${md5(content)}"`,
+        etag: `"${sha256(content)}"`,
         'accept-ranges': 'bytes',
         'x-content-type-options': 'nosniff',
         'cache-control': 'no-store',

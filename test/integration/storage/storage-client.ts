@@ -98,8 +98,8 @@ export function expectStatus(got: Got, ...statuses: number[]): Got {
   throw new Error(`answered ${got.status} instead of ${statuses.join(' or ')}: ${got.bytes.toString().slice(0, 2000)}`);
 }
 
-export function md5(content: Buffer | string): string {
-  return createHash('md5').update(content).digest('hex');
+export function sha256(content: Buffer | string): string {
+  return createHash('sha256').update(content).digest('hex');
 }
 
 /**

@@ -53,7 +53,7 @@ export class ObjectEntry {
   @ApiProperty()
   contentType!: string;
 
-  @ApiProperty({ description: 'With its quotes, as the header of that name has it', example: `"${'0'.repeat(32)}"` })
+  @ApiProperty({ description: 'With its quotes, as the header of that name has it', example: `"${'0'.repeat(64)}"` })
   etag!: string;
 
   @ApiProperty({ format: 'date-time' })
@@ -76,7 +76,9 @@ export class ObjectList {
   nextCursor!: string | null;
 }
 
-export function objectEntry({ key, size, contentType, etag, modifiedAt }: StoredObject): ObjectEntry {
+type Listed = Pick<StoredObject, 'key' | 'size' | 'contentType' | 'etag' | 'modifiedAt'>;
+
+export function objectEntry({ key, size, contentType, etag, modifiedAt }: Listed): ObjectEntry {
   return { key: key.toString('utf8'), size, contentType, etag, lastModified: modifiedAt };
 }
 

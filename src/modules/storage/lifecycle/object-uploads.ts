@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
 import type { Request } from 'express';
-import { createHash } from 'node:crypto';
 import { BlobError, BlobStore } from '../../../drivers/objects/blob-store.js';
 import type { Principal } from '../../../platform/auth/principal.js';
 import { DomainError, unavailable } from '../../../platform/errors/domain-error.js';
@@ -35,11 +34,8 @@ export class ObjectUploads {
     const upload = await this.ledger.begin(target, this.blobs.newId(), size);
     const alive = setInterval(() => void this.keepAlive(upload, request), SIGN_OF_LIFE_MS);
     try {
-      const md5 = createHash('md5');
-      const body = this.metered(upload, request, (chunk) => md5.update(chunk));
-      const stored = await this.blobs.put(upload.blobId, body, { size });
-      const content = { size: stored.size, sha256: stored.sha256, md5: md5.digest('hex'), contentType };
-      const { object, isNew } = await this.ledger.commit(upload, content);
+      const { sha256, ...stored } = await this.blobs.put(upload.blobId, this.metered(upload, request), { size });
+      const { object, isNew } = await this.ledger.commit(upload, { size: stored.size, sha256, contentType });
       return { object: objectView(object), isNew };
     } catch (error) {
       await this.giveUp(upload);
@@ -50,12 +46,11 @@ export class ObjectUploads {
   }
 
   /** The body, which gets no further than the room it holds. */
-  private async *metered(upload: Upload, request: Request, see: (chunk: Buffer) => void): AsyncGenerator<Buffer> {
+  private async *metered(upload: Upload, request: Request): AsyncGenerator<Buffer> {
     let size = 0;
     for await (const chunk of pacedBody(request)) {
       size += chunk.length;
       if (size > upload.room) await this.ledger.extend(upload, size);
-      see(chunk);
       yield chunk;
     }
   }

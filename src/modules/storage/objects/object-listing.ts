@@ -1,12 +1,11 @@
 import { successorOf } from './object-key.js';
-import type { KeyRange } from './object.repository.js';
-import type { StoredObject } from './stored-object.entity.js';
+import type { KeyRange, ListedObject } from './object.repository.js';
 
 /** Where a page ends: behind a key, or behind all keys with a common beginning. */
 export type Position = { key: Buffer } | { prefix: Buffer };
 
 export interface Listing {
-  objects: StoredObject[];
+  objects: ListedObject[];
   prefixes: string[];
   /** What the next page goes on behind; null when there is none. */
   end: Position | null;
@@ -19,7 +18,7 @@ export interface ListingOrder {
   after: Position | null;
 }
 
-type ReadRange = (range: KeyRange, limit: number) => Promise<StoredObject[]>;
+type ReadRange = (range: KeyRange, limit: number) => Promise<ListedObject[]>;
 
 /** With a delimiter: what is read at first, and after each jump. A flat stretch is read in ever larger pieces. */
 const FIRST_READ = 32;
@@ -29,7 +28,7 @@ const FIRST_READ = 32;
  * the next read starts where that is over, however many keys there are with it.
  */
 export async function listPage(read: ReadRange, { prefix, delimiter, limit, after }: ListingOrder): Promise<Listing> {
-  const objects: StoredObject[] = [];
+  const objects: ListedObject[] = [];
   const prefixes: string[] = [];
   const to = successorOf(prefix);
   let from: Start = startOf(prefix, after);

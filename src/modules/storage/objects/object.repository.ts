@@ -4,6 +4,9 @@ import { DiscardedBlob } from './discarded-blob.entity.js';
 import { ObjectUpload } from './object-upload.entity.js';
 import { StoredObject } from './stored-object.entity.js';
 
+/** What a listing tells of an object. */
+export type ListedObject = Pick<StoredObject, 'key' | 'size' | 'contentType' | 'etag' | 'modifiedAt'>;
+
 /** A stretch of the keys of a bucket, in the order of their bytes. */
 export interface KeyRange {
   /** The first key that may be in it, or the last one before it. */
@@ -26,12 +29,16 @@ export class ObjectRepository {
   }
 
   /** The first ones of a stretch, read along the primary key. */
-  range(bucketId: string, { from, exclusive, to }: KeyRange, limit: number): Promise<StoredObject[]> {
-    const query = this.database.manager
-      .createQueryBuilder(StoredObject, 'object')
-      .where(`object.bucketId = :bucketId AND object.key ${exclusive ? '>' : '>='} :from`, { bucketId, from });
-    if (to) query.andWhere('object.key < :to', { to });
-    return query.orderBy('object.key', 'ASC').limit(limit).getMany();
+  async range(bucketId: string, { from, exclusive, to }: KeyRange, limit: number): Promise<ListedObject[]> {
+    const rows = await this.database.manager.query<(Omit<ListedObject, 'size'> & { size: unknown })[]>(
+      `SELECT object_key AS \`key\`, size, content_type AS contentType, CONCAT('"', sha256, '"') AS etag,
+              modified_at AS modifiedAt
+         FROM bucket_objects
+        WHERE bucket_id = ? AND object_key ${exclusive ? '>' : '>='} ? ${to ? 'AND object_key < ?' : ''}
+        ORDER BY object_key LIMIT ?`,
+      [bucketId, from, ...(to ? [to] : []), limit],
+    );
+    return rows.map((row) => ({ ...row, size: Number(row.size) }));
   }
 
   /** Puts the object in the place of the one that was there; that one's blob is left to be removed. */

@@ -23,9 +23,6 @@ export class StoredObject {
   @AsciiColumn('content_type', 255)
   contentType!: string;
 
-  @AsciiColumn('md5', 32)
-  md5!: string;
-
   @AsciiColumn('sha256', 64)
   sha256!: string;
 
@@ -34,6 +31,6 @@ export class StoredObject {
 
   /** Strong: another content has another one. */
   get etag(): string {
-    return `"${this.md5}"`;
+    return `"${this.sha256}"`;
   }
 }

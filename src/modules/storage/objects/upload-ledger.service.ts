@@ -15,6 +15,9 @@ import { StoredObject } from './stored-object.entity.js';
 /** Room for a body whose size nobody knows is taken in steps of so much. */
 const STEP_BYTES = 8 * 1024 * 1024;
 
+/** An account's transactions at once: while one is brought to the disk the next ones have the lock. */
+const LANES = 4;
+
 /** What is to be put where; `headers` hold the conditions. */
 export interface UploadTarget {
   caller: Principal;
@@ -32,7 +35,6 @@ export interface Upload extends UploadTarget {
 export interface Content {
   size: number;
   contentType: string;
-  md5: string;
   sha256: string;
 }
 
@@ -43,6 +45,7 @@ export interface Content {
 @Injectable()
 export class UploadLedger {
   private readonly turns = new Turns();
+  private calls = 0;
 
   constructor(
     private readonly database: Database,
@@ -124,9 +127,10 @@ export class UploadLedger {
     });
   }
 
-  /** What waits for the account's lock waits here first, where it takes no connection from others. */
+  /** Most of those who would wait for the account's lock wait here first, where they take no connection from others. */
   private inTurn<T>(accountId: string, work: (tx: Tx) => Promise<T>): Promise<T> {
-    return this.turns.take(accountId, () => this.database.transaction(work));
+    const lane = this.calls++ % LANES;
+    return this.turns.take(`${accountId} ${lane}`, () => this.database.transaction(work));
   }
 
   /** How much may be kept: what is needed, and where it helps up to a step as far as there is room. Over the quota it is a 403. */

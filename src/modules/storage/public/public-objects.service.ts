@@ -11,9 +11,10 @@ export interface PublicAddress {
 type Row = Omit<StoredObject, 'etag' | 'size'> & { size: unknown };
 
 const COLUMNS = `
-  o.bucket_id AS bucketId, o.object_key AS \`key\`, o.blob_id AS blobId, o.size, o.content_type AS contentType, o.md5,
+  o.bucket_id AS bucketId, o.object_key AS \`key\`, o.blob_id AS blobId, o.size, o.content_type AS contentType,
   o.sha256, o.modified_at AS modifiedAt`;
-const LIMITS = { items: 64, atOnce: 8 };
+/** Few queries at once, each for many: what comes while they are under way waits for the next. */
+const LIMITS = { items: 128, atOnce: 4 };
 
 /**
  * Finds what anybody may read: objects of buckets that are public, of accounts that are not suspended. Nothing is kept, so
