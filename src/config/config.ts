@@ -166,6 +166,10 @@ export function loadConfig(environment: NodeJS.ProcessEnv = process.env, envFile
       faults.push(`${name} must be ${(error as Error).message}`);
     }
   }
+  const { cdnUrl, publicUrl } = values as Partial<Settings>;
+  if (cdnUrl && publicUrl && new URL(cdnUrl).origin === new URL(publicUrl).origin) {
+    faults.push('CDN_URL must be another origin than PUBLIC_URL, as tenants decide what stands there');
+  }
   if (faults.length > 0) throw new ConfigError(`Settings: ${faults.join('; ')}.`);
   return new Config(values as Settings);
 }

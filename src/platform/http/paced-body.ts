@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { DomainError } from '../errors/domain-error.js';
+import { bytesPass } from './passing-bytes.js';
 
 export interface Pace {
   /** How long nothing may come. */
@@ -35,6 +36,7 @@ export async function* pacedBody(request: IncomingMessage, pace = UPLOAD_PACE): 
     if (next.done) return;
     waitedMs += performance.now() - from;
     bytes += next.value.length;
+    bytesPass(next.value.length);
     if (waitedMs > pace.idleMs && bytes < (waitedMs / 1000) * pace.bytesPerSecond) tooSlow();
     yield next.value;
   }

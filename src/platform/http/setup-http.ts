@@ -68,7 +68,7 @@ export function configureHttp(app: NestExpressApplication, zones?: RateLimitZone
 /** What is under way is answered before the process ends; connections kept alive beyond that would hold it up for nothing. */
 export function closeWithoutDelay(server: Server, shutdown: AbortSignal): void {
   shutdown.addEventListener('abort', () => {
-    const timer = setInterval(() => server.closeIdleConnections(), CLOSE_IDLE_MS);
+    const timer = setInterval(() => server.closeIdleConnections(), CLOSE_IDLE_MS).unref();
     server.once('close', () => clearInterval(timer));
   });
 }

@@ -7,6 +7,7 @@ import { BlobError, BlobStore, type ByteRange } from '../../../drivers/objects/b
 import { DomainError, notFound, unavailable } from '../../../platform/errors/domain-error.js';
 import { parseRange, rangeHolds } from '../../../platform/http/byte-range.js';
 import { judgeConditions } from '../../../platform/http/conditions.js';
+import { bytesPass } from '../../../platform/http/passing-bytes.js';
 import type { StoredObject } from './stored-object.entity.js';
 
 /** What is no larger is read at once and sent in one piece. */
@@ -54,7 +55,7 @@ export class ObjectSender {
     });
     if (body === null || Buffer.isBuffer(body)) response.end(body ?? undefined);
     // Where the client goes away or the store does, an answer that is cut short is all that can be told.
-    else await pipeline(body, response).catch(() => response.destroy());
+    else await pipeline(body, counted, response).catch(() => response.destroy());
   }
 
   private async sendAgain(request: IncomingMessage, response: ServerResponse, sending: Sending): Promise<void> {
@@ -78,6 +79,13 @@ export class ObjectSender {
       if (error.code === 'not_found') return 'gone';
       throw unavailable('object_store', error);
     }
+  }
+}
+
+async function* counted(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  for await (const chunk of body) {
+    bytesPass(chunk.length);
+    yield chunk;
   }
 }
 
