@@ -15,9 +15,11 @@ const PACK = [
   '--sparse',
   // Times to the nanosecond, names of any length; without the times that say when somebody looked.
   '--format=posix',
+  // 256 KB at a time: the default of 10 KB takes a sixth longer.
+  '--blocking-factor=512',
   '--pax-option=delete=atime,delete=ctime',
   ...AS_THEY_ARE,
-  '--use-compress-program=zstd -q -1 -T2',
+  '--use-compress-program=zstd -q -1',
   '.',
 ];
 const UNPACK = [
