@@ -1,11 +1,9 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
+import { CountColumn } from '../../platform/database/columns.js';
 
 function Limit(name: string): PropertyDecorator {
   return Column({ name, type: 'int' });
 }
-
-/** TypeORM hands out bigints as text; byte counts stay below 2^53. */
-const asNumber = { to: (value: number) => value, from: (value: string | number) => Number(value) };
 
 /** What accounts on it may have. Rows are the operator's to change; lowering a limit takes nothing away. */
 @Entity('plans')
@@ -39,7 +37,7 @@ export class Plan {
   @Limit('buckets')
   buckets!: number;
 
-  @Column({ name: 'storage_bytes', type: 'bigint', transformer: asNumber })
+  @CountColumn('storage_bytes', { unsigned: false })
   storageBytes!: number;
 
   @Limit('sites')

@@ -1,5 +1,5 @@
 import { Column, Entity, ForeignKey, Index } from 'typeorm';
-import { AsciiColumn, IdColumn, IdPrimary, TimeColumn } from '../../platform/database/columns.js';
+import { AsciiColumn, CountColumn, IdColumn, IdPrimary, TimeColumn } from '../../platform/database/columns.js';
 import type { DatabaseStatus } from './database-status.js';
 
 /** The database of a service. Its schema and accounts on the host are named by its id. */
@@ -35,13 +35,8 @@ export class ServiceDatabase {
   @Column({ name: 'sealed_platform', type: 'varbinary', length: 128 })
   sealedPlatform!: Buffer;
 
-  /** On disk, as it was measured last. TypeORM hands out bigints as text; this stays below 2^53. */
-  @Column({
-    name: 'size_bytes',
-    type: 'bigint',
-    unsigned: true,
-    transformer: { to: (value: number) => value, from: (value: string | number) => Number(value) },
-  })
+  /** On disk, as it was measured last. */
+  @CountColumn('size_bytes')
   sizeBytes!: number;
 
   @TimeColumn('created_at')

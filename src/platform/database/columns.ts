@@ -25,3 +25,14 @@ export function AsciiColumn(name: string, length: number, options: ColumnOptions
 export function TimeColumn(name: string, options: ColumnOptions = {}): PropertyDecorator {
   return Column({ name, type: 'datetime', precision: 3, ...options });
 }
+
+/** The driver hands 64-bit integers out as text; what we count stays below 2^53. */
+export const asNumber = {
+  to: (value: number | null) => value,
+  from: (value: string | number | null) => (value === null ? null : Number(value)),
+};
+
+/** A number of bytes or of things, as 64 bits without a sign. */
+export function CountColumn(name: string, options: ColumnOptions = {}): PropertyDecorator {
+  return Column({ name, type: 'bigint', unsigned: true, transformer: asNumber, ...options });
+}

@@ -1,5 +1,5 @@
 import { Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
-import { IdColumn, TimeColumn } from '../../../platform/database/columns.js';
+import { asNumber, IdColumn, TimeColumn } from '../../../platform/database/columns.js';
 
 /**
  * Ledger of the app network's addresses. A released one rests a while before it is given out again: whoever still knows it
@@ -11,7 +11,7 @@ export class AppAddress {
   network!: string;
 
   /** Numeric IPv4 address, so that the next free one can be computed. */
-  @PrimaryColumn({ name: 'ip', type: 'bigint', unsigned: true, transformer: { to: (n: number) => n, from: Number } })
+  @PrimaryColumn({ name: 'ip', type: 'bigint', unsigned: true, transformer: asNumber })
   ip!: number;
 
   @Index('uq_app_addresses_server', { unique: true })

@@ -1,5 +1,5 @@
 import { Column, Entity, ForeignKey, Index } from 'typeorm';
-import { AsciiColumn, IdColumn, IdPrimary, TimeColumn } from '../../../platform/database/columns.js';
+import { AsciiColumn, CountColumn, IdColumn, IdPrimary, TimeColumn } from '../../../platform/database/columns.js';
 
 export const BACKUP_STATUSES = ['CREATING', 'READY', 'FAILED', 'RESTORING'] as const;
 export type BackupStatus = (typeof BACKUP_STATUSES)[number];
@@ -28,7 +28,7 @@ export class Backup {
   status!: BackupStatus;
 
   /** Size of the archive; null until it is complete. */
-  @Column({ name: 'bytes', type: 'bigint', unsigned: true, nullable: true, transformer: { from: toNumber, to: same } })
+  @CountColumn('bytes', { nullable: true })
   bytes!: number | null;
 
   /** SHA-256 of the archive in hexadecimal. */
@@ -55,13 +55,4 @@ export class Backup {
   /** Gone from the API; the blob follows, then the row. */
   @TimeColumn('deleted_at', { nullable: true })
   deletedAt!: Date | null;
-}
-
-/** The driver hands 64-bit integers out as text; a size fits a number. */
-function toNumber(value: string | number | null): number | null {
-  return value === null ? null : Number(value);
-}
-
-function same<T>(value: T): T {
-  return value;
 }

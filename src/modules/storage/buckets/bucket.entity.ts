@@ -1,6 +1,5 @@
 import { Column, Entity, ForeignKey, Index } from 'typeorm';
-import { AsciiColumn, IdColumn, IdPrimary, TimeColumn } from '../../../platform/database/columns.js';
-import { CountColumn } from '../byte-count.column.js';
+import { AsciiColumn, CountColumn, IdColumn, IdPrimary, TimeColumn } from '../../../platform/database/columns.js';
 
 /** A bucket. Its counters change in the transactions that change its objects. */
 @Entity('buckets')

@@ -1,6 +1,5 @@
 import { Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
-import { IdColumn, TimeColumn } from '../../../platform/database/columns.js';
-import { CountColumn } from '../byte-count.column.js';
+import { CountColumn, IdColumn, TimeColumn } from '../../../platform/database/columns.js';
 
 /**
  * An object on its way in: it owns the blob that is being written, and holds the room that it takes of the account's quota.

@@ -1,6 +1,5 @@
 import { Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
-import { AsciiColumn, TimeColumn } from '../../../platform/database/columns.js';
-import { CountColumn } from '../byte-count.column.js';
+import { AsciiColumn, CountColumn, TimeColumn } from '../../../platform/database/columns.js';
 
 /** What a bucket holds under a key. The row owns its blob. */
 @Entity('bucket_objects')

@@ -1,5 +1,5 @@
 import { Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
-import { AsciiColumn, IdColumn, TimeColumn } from '../../../platform/database/columns.js';
+import { AsciiColumn, CountColumn, IdColumn, TimeColumn } from '../../../platform/database/columns.js';
 
 /**
  * The secrets of one service, or those of a whole account: what they are encrypted under, and the head, a code over all of
@@ -32,7 +32,7 @@ export class VaultScope {
   @Column({ name: 'generation', type: 'int' })
   generation!: number;
 
-  @Column({ name: 'epoch', type: 'bigint', unsigned: true, transformer: { to: (n: number) => n, from: Number } })
+  @CountColumn('epoch')
   epoch!: number;
 
   /** Versions up to this one were given to keys that are not remembered any more. */
