@@ -24,7 +24,7 @@ const COMMON_ARGUMENTS = [
 /** A minimal Debian tree with `packages`, without apt: nothing can be installed as root in a service anyway. */
 export async function bootstrap({ target, suite, packages, sources, onLine }) {
   const args = [...COMMON_ARGUMENTS, '--variant=essential', `--include=${packages.join(',')}`, suite, target, '-'];
-  await run('mmdebstrap', args, { input: `${sources.join('\n')}\n`, onLine });
+  await mmdebstrap(args, sources, onLine);
   await emptyDevices(target);
 }
 
@@ -37,10 +37,13 @@ async function emptyDevices(root) {
 export async function extend({ target, suite, packages, sources, onLine }) {
   if (packages.length === 0) return;
   const added = ['--variant=custom', '--skip=check/empty', `--include=${packages.join(',')}`];
-  await run('mmdebstrap', [...COMMON_ARGUMENTS, ...added, suite, target, '-'], {
-    input: `${sources.join('\n')}\n`,
-    onLine,
-  });
+  await mmdebstrap([...COMMON_ARGUMENTS, ...added, suite, target, '-'], sources, onLine);
+}
+
+/** In a mount namespace of its own: what it mounts below the tree is nobody else's to hold, and is gone when it ends. */
+async function mmdebstrap(args, sources, onLine) {
+  const namespace = ['--mount', '--propagation', 'private', '--'];
+  await run('unshare', [...namespace, 'mmdebstrap', ...args], { input: `${sources.join('\n')}\n`, onLine });
 }
 
 /** Appears under its name only when it is whole; several processes may pack the same. */
