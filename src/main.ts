@@ -23,14 +23,22 @@ async function main(): Promise<void> {
   process.on('unhandledRejection', (error) => log.error({ err: error }, 'unhandled rejection'));
   const { metricsHost: host, metricsPort: port } = config;
   const operators = await OperatorListener.open({ host, port, metrics, health, log });
-  const running: RunningRole[] = [];
-  for (const role of new Set(config.roles)) running.push(await ROLES[role](config, log));
+  const running: { name: Role; role: RunningRole }[] = [];
+  for (const name of new Set(config.roles)) running.push({ name, role: await ROLES[name](config, log) });
 
   const end = async (signal: string): Promise<void> => {
     log.info({ signal }, 'ending');
-    setTimeout(() => process.exit(1), SHUTDOWN_MS).unref();
+    let closing = '';
+    setTimeout(() => {
+      log.error({ role: closing, resources: process.getActiveResourcesInfo() }, 'not ended in time');
+      process.exit(1);
+    }, SHUTDOWN_MS).unref();
     // The api goes last: the other roles still speak to it.
-    for (const role of running.reverse()) await role.close();
+    for (const { name, role } of running.reverse()) {
+      closing = name;
+      await role.close();
+      log.info({ role: name }, 'role ended');
+    }
     await operators.close();
     log.info('ended');
     process.exit(0);

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { Socket } from 'node:net';
+import { endServer } from '../platform/http/end-server.js';
 
 const MAX_HEADER_BYTES = 8192;
 const MAX_PER_SOURCE = 8;
@@ -39,11 +40,7 @@ export class BrokerListener {
 
   /** Answers what is under way, then ends. */
   async close(): Promise<void> {
-    if (!this.server.listening) return;
-    const closed = once(this.server, 'close');
-    this.server.close();
-    this.server.closeIdleConnections();
-    await closed;
+    await endServer(this.server);
   }
 
   private take(socket: Socket): void {

@@ -11,7 +11,8 @@ const MAIN = join(REPOSITORY, 'dist', 'src', 'main.js');
 /** It goes with the test stack. */
 const COMPILE_CACHE = join(REPOSITORY, '.berth-test', 'data', 'compile-cache');
 const START_MS = 60_000;
-const STOP_MS = 30_000;
+/** Longer than the platform gives itself: it tells then what it was waiting for. */
+const STOP_MS = 60_000;
 const KEPT_LINES = 3000;
 
 /** The line by which each role tells that it is there. */
@@ -95,7 +96,7 @@ export class RoleProcess {
     child.kill('SIGTERM');
     const [code, signal] = (await once(child, 'exit')) as [number | null, string | null];
     clearTimeout(timer);
-    if (code !== 0) throw new Error(`${this.roles.join(',')} ended with ${code ?? signal}:\n${this.log(40)}`);
+    if (code !== 0) throw new Error(`${this.roles.join(',')} ended with ${code ?? signal}:\n${this.log(15)}`);
   }
 
   /** Ends it as a power cut would. */

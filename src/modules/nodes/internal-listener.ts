@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { notFound } from '../../platform/errors/domain-error.js';
+import { endServer } from '../../platform/http/end-server.js';
 
 const PREFIX = '/internal/';
 
@@ -26,10 +27,7 @@ export class InternalListener {
   }
 
   async close(): Promise<void> {
-    const server = this.server;
-    if (!server) return;
-    server.closeIdleConnections();
-    await new Promise((resolve) => server.close(resolve));
+    if (this.server) await endServer(this.server);
   }
 
   get port(): number {

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { ClientAddresses } from '../../platform/http/client-address.js';
+import { endServer } from '../../platform/http/end-server.js';
 import { ConsoleClient, type ClientParts } from './console-client.js';
 
 export interface ConsoleListener {
@@ -51,7 +52,7 @@ export class ConsoleServer {
 
   async close(): Promise<void> {
     clearInterval(this.pinging);
-    const closed = new Promise((resolve) => this.http.close(resolve));
+    const closed = endServer(this.http);
     for (const client of this.sockets.clients) client.close(1001, 'the node goes down');
     setTimeout(() => {
       for (const client of this.sockets.clients) client.terminate();

@@ -22,11 +22,14 @@ const PASSWORD_TRIES = 3;
 const AUTH_REQUESTS = 20;
 const CONNECTIONS = 512;
 const CONNECTIONS_OF_ADDRESS = 32;
+/** What a client is given to take the end of its connection, when this listener closes. */
+const CLOSE_MS = 5000;
 
 /** The SFTP side of the node: lets people in by the control plane's word, to the files of one service. */
 export class SftpListener {
   private readonly sockets = createServer({ noDelay: true });
   private readonly connections = new Map<Connection, string>();
+  private readonly open = new Set<Socket>();
 
   constructor(
     hostKey: string,
@@ -43,7 +46,11 @@ export class SftpListener {
     };
     const server = new ssh2.Server(config, (connection, { ip }) => this.welcome(connection, ip));
     this.sockets.maxConnections = CONNECTIONS;
-    this.sockets.on('connection', (socket) => server.injectSocket(inOneGo(socket)));
+    this.sockets.on('connection', (socket) => {
+      this.open.add(socket);
+      socket.once('close', () => this.open.delete(socket));
+      server.injectSocket(inOneGo(socket));
+    });
     this.sockets.on('error', (error: unknown) => this.log.error({ err: error }, 'the SFTP listener failed'));
   }
 
@@ -56,7 +63,9 @@ export class SftpListener {
   async close(): Promise<void> {
     const closed = new Promise<void>((resolve) => this.sockets.close(() => resolve()));
     for (const connection of this.connections.keys()) connection.end();
+    const rest = setTimeout(() => this.open.forEach((one) => one.destroy()), CLOSE_MS);
     await closed;
+    clearTimeout(rest);
   }
 
   private welcome(connection: Connection, address: string): void {

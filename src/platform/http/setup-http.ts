@@ -1,4 +1,3 @@
-import type { Server } from 'node:http';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { Config } from '../../config/config.js';
 import { AppLogger } from '../observability/logger.js';
@@ -6,6 +5,7 @@ import { Metrics } from '../observability/metrics.js';
 import { RequestLog } from '../observability/request-log.js';
 import { ClientAddresses } from './client-address.js';
 import { continueOnRead } from './drain.js';
+import { endConnections } from './end-server.js';
 import { entry } from './entry.js';
 import { RateLimiter, type RateLimitZone } from './rate-limit.js';
 import { SlidingLogStorage } from './rate-limit.storage.js';
@@ -14,8 +14,6 @@ import { Shutdown } from './shutdown.js';
 
 /** Options for `NestFactory.create` of an application that `configureHttp` sets up: bodies are read after the guards. */
 export const HTTP_APPLICATION_OPTIONS = { bodyParser: false } as const;
-
-const CLOSE_IDLE_MS = 200;
 
 /** The budgets of the surfaces that are there in any case. */
 export function defaultZones(config: Config): RateLimitZone[] {
@@ -62,13 +60,5 @@ export function configureHttp(app: NestExpressApplication, zones?: RateLimitZone
   server.headersTimeout = 15_000;
   server.requestTimeout = 0; // whoever reads a body sees to its pace: an upload may take as long as it keeps coming
   server.keepAliveTimeout = 65_000; // longer than the proxies in front, so that they never use a connection we close
-  closeWithoutDelay(server, app.get(Shutdown).signal);
-}
-
-/** What is under way is answered before the process ends; connections kept alive beyond that would hold it up for nothing. */
-export function closeWithoutDelay(server: Server, shutdown: AbortSignal): void {
-  shutdown.addEventListener('abort', () => {
-    const timer = setInterval(() => server.closeIdleConnections(), CLOSE_IDLE_MS).unref();
-    server.once('close', () => clearInterval(timer));
-  });
+  app.get(Shutdown).signal.addEventListener('abort', () => endConnections(server));
 }

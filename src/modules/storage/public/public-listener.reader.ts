@@ -11,13 +11,13 @@ import {
 import { Config } from '../../../config/config.js';
 import { DomainError, notFound } from '../../../platform/errors/domain-error.js';
 import { ClientAddresses } from '../../../platform/http/client-address.js';
+import { endServer } from '../../../platform/http/end-server.js';
 import { entry } from '../../../platform/http/entry.js';
 import { decodeExactly } from '../../../platform/http/percent-encoding.js';
 import { mapError } from '../../../platform/http/problem-mapping.js';
 import { sendProblem } from '../../../platform/http/problem.js';
 import { RateLimiter } from '../../../platform/http/rate-limit.js';
 import { SlidingLogStorage } from '../../../platform/http/rate-limit.storage.js';
-import { closeWithoutDelay } from '../../../platform/http/setup-http.js';
 import { Shutdown } from '../../../platform/http/shutdown.js';
 import { AppLogger } from '../../../platform/observability/logger.js';
 import { Metrics } from '../../../platform/observability/metrics.js';
@@ -81,7 +81,6 @@ export class PublicListener {
     });
     this.server.headersTimeout = 15_000;
     this.server.keepAliveTimeout = 65_000;
-    closeWithoutDelay(this.server, shutdown.signal);
   }
 
   async open(host: string, port: number): Promise<void> {
@@ -90,8 +89,7 @@ export class PublicListener {
   }
 
   async close(): Promise<void> {
-    this.server.closeIdleConnections();
-    await new Promise((resolve) => this.server.close(resolve));
+    await endServer(this.server);
   }
 
   get port(): number {
