@@ -103,20 +103,24 @@ async function tryImage(databaseUrl, redisUrl) {
   const lines = Object.entries(secrets).map(([name, value]) => `${name}='${value}'`);
   writeFileSync(settings, `${lines.join('\n')}\n`, { mode: 0o600 });
   writeFileSync(session, randomBytes(32).toString('hex'), { mode: 0o600 });
+  const passwordKey = join(scratch, 'password-key');
+  writeFileSync(passwordKey, randomBytes(32).toString('hex'), { mode: 0o600 });
   const masterKey = join(scratch, 'master-key');
   writeFileSync(masterKey, `k1 ${randomBytes(32).toString('base64')}\n`, { mode: 0o600 });
-  for (const file of [settings, session, masterKey]) chownSync(file, IMAGE_USER, IMAGE_USER);
+  for (const file of [settings, session, passwordKey, masterKey]) chownSync(file, IMAGE_USER, IMAGE_USER);
   const options = [
     ...['--network=host', '--read-only', '--cap-drop=ALL', '--security-opt=no-new-privileges', '--memory=512m'],
     '--tmpfs=/var/lib/berth/objects:uid=1000,mode=0700',
     '--tmpfs=/var/lib/berth/vault:uid=1000,mode=0700',
     ...['--volume', `${masterKey}:/run/secrets/master-key:ro`],
     ...['--volume', `${settings}:/app/.env:ro`, '--volume', `${session}:/run/secrets/session:ro`],
+    ...['--volume', `${passwordKey}:/run/secrets/password-key:ro`],
     ...Object.entries({
       ROLES: 'api',
       ENGINE_URL: 'simulator:',
       OBJECT_STORE_URL: 'file:///var/lib/berth/objects',
       SESSION_SECRET_FILE: '/run/secrets/session',
+      PASSWORD_KEY_FILE: '/run/secrets/password-key',
       MASTER_KEY_FILE: '/run/secrets/master-key',
       VAULT_ANCHOR_FILE: '/var/lib/berth/vault/anchor',
       ...PORTS,

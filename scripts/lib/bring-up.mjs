@@ -195,7 +195,7 @@ async function startDaemons(steps, stack, engine, given) {
       Object.assign(settings, await stack.startIdentityProvider({ publicUrl }));
     });
   }
-  for (const name of /** @type {const} */ (['session', 'nodeToken'])) secret(layout, name);
+  for (const name of /** @type {const} */ (['session', 'passwordKey', 'nodeToken'])) secret(layout, name);
   return {
     ...settings,
     PUBLIC_URL: publicUrl,
@@ -203,6 +203,7 @@ async function startDaemons(steps, stack, engine, given) {
     CDN_URL: `http://127.0.0.1:${portSetting(given, 'CDN_PORT', 3300)}`,
     INTERNAL_URL: `http://127.0.0.1:${portSetting(given, 'INTERNAL_PORT', 3100)}`,
     SESSION_SECRET_FILE: secretFile(layout, 'session'),
+    PASSWORD_KEY_FILE: secretFile(layout, 'passwordKey'),
     NODE_TOKEN_FILE: secretFile(layout, 'nodeToken'),
     MASTER_KEY_FILE: masterKeyFile(layout),
     VAULT_ANCHOR_FILE: vaultAnchorFile(layout),
@@ -235,7 +236,7 @@ function describe(layout, platform, settings, { account, apiKey, readOnlyKey }) 
     databaseUrl: settings.DATABASE_URL,
     masterKeyFile: settings.MASTER_KEY_FILE,
     vaultAnchorFile: settings.VAULT_ANCHOR_FILE,
-    sessionSecretFile: settings.SESSION_SECRET_FILE,
+    passwordKeyFile: settings.PASSWORD_KEY_FILE,
     account,
     apiKey,
     readOnlyKey,

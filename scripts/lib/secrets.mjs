@@ -9,6 +9,7 @@ export const SECRETS = {
   tenantDatabase: 'tenant-database-password',
   redis: 'redis-password',
   session: 'session-secret',
+  passwordKey: 'password-key',
   nodeToken: 'node-token',
   oidcClient: 'oidc-client-secret',
   development: 'development-password',

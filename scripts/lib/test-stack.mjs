@@ -63,8 +63,10 @@ export async function bringTestStack(steps, { images }) {
   await steps.step('identity provider for tests', async () => {
     Object.assign(env, await stack.startIdentityProvider({ publicUrl: 'http://127.0.0.1', anyLoopbackPort: true }));
   });
-  for (const name of /** @type {const} */ (['session', 'nodeToken', 'development'])) secret(layout, name);
+  for (const name of /** @type {const} */ (['session', 'passwordKey', 'nodeToken', 'development']))
+    secret(layout, name);
   env.SESSION_SECRET_FILE = secretFile(layout, 'session');
+  env.PASSWORD_KEY_FILE = secretFile(layout, 'passwordKey');
   env.NODE_TOKEN_FILE = secretFile(layout, 'nodeToken');
   env.MASTER_KEY_FILE = masterKeyFile(layout);
   env.VAULT_ANCHOR_FILE = vaultAnchorFile(layout);

@@ -16,7 +16,7 @@ interface FilesOfUp {
   databaseUrl?: string;
   masterKeyFile?: string;
   vaultAnchorFile?: string;
-  sessionSecretFile?: string;
+  passwordKeyFile?: string;
 }
 
 /** What the `npm run up` in this folder has; nothing where there was none. */

@@ -84,6 +84,7 @@ const SETTINGS = {
   oidcClientId: setting(parse.text),
   oidcClientSecret: setting(parse.text),
   sessionSecretFile: setting(parse.text),
+  passwordKeyFile: setting(parse.text),
   signup: setting(parse.oneOf('open', 'closed'), 'open'),
 
   chatApiUrl: setting(parse.url('http:', 'https:'), 'https://discord.com/api/v10'),
@@ -175,7 +176,10 @@ export function loadConfig(environment: NodeJS.ProcessEnv = process.env, envFile
 }
 
 /** Reads the secret in the file that a setting names. A file that others may read is refused, as it no longer is one. */
-export function readSecretFile(config: Config, name: 'nodeTokenFile' | 'sessionSecretFile'): string {
+export function readSecretFile(
+  config: Config,
+  name: 'nodeTokenFile' | 'sessionSecretFile' | 'passwordKeyFile',
+): string {
   const file = config.require(name);
   const label = environmentName(name);
   let mode: number;

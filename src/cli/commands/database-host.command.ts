@@ -107,7 +107,7 @@ async function withHosts<T>(work: (hosts: HostRegistration) => Promise<T>): Prom
     import('../../modules/databases/lifecycle/host-registration.js'),
   ]);
   const config = loadConfig();
-  if (config.databaseUrl === undefined) config.sessionSecretFile ??= filesOfUp().sessionSecretFile;
+  if (config.databaseUrl === undefined) config.passwordKeyFile ??= filesOfUp().passwordKeyFile;
   return withDatabase(ENTITIES, (database) => {
     const passwords = new DatabasePasswords(config);
     return work(new HostRegistration(database, passwords, new HostLinks(createDatabaseHosts(), passwords)));

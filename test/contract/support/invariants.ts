@@ -162,9 +162,8 @@ function isAboutSql(answer: Answer): boolean {
 }
 
 function secretsOf(env: Record<string, string>): string[] {
-  const files = ['SESSION_SECRET_FILE', 'NODE_TOKEN_FILE', 'DEVELOPMENT_PASSWORD_FILE', 'MASTER_KEY_FILE'].map(
-    (name) => env[name]!,
-  );
+  const names = ['SESSION_SECRET', 'PASSWORD_KEY', 'NODE_TOKEN', 'DEVELOPMENT_PASSWORD', 'MASTER_KEY'];
+  const files = names.map((name) => env[`${name}_FILE`]!);
   const urls = [env['DATABASE_URL']!, env['REDIS_URL']!].map((url) => decodeURIComponent(new URL(url).password));
   const contents = files.map((file) => readFileSync(file, 'utf8').trim());
   return [...contents, ...urls, env['OIDC_CLIENT_SECRET']!, REPOSITORY].filter((secret) => secret !== '');
