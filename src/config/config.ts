@@ -111,6 +111,7 @@ const SETTINGS = {
   databaseSizeLimitMb: setting(parse.integer(1, 1_000_000), '1024'),
 
   gitAllowFile: setting(parse.boolean, 'false'),
+  historyDays: setting(parse.integer(1, 36_500), '365'),
   operationLeaseSeconds: setting(parse.integer(1, 600), '15'),
   installTimeoutSeconds: setting(parse.integer(10, 86_400), '900'),
   backupConcurrency: setting(parse.integer(1, 1000), '2'),

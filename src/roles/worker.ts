@@ -2,6 +2,7 @@ import { Module, type DynamicModule } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { Config } from '../config/config.js';
 import { DatabasesWorkerModule } from '../modules/databases/databases.module.js';
+import { HistoryWorkerModule } from '../modules/operations/history.module.js';
 import { NotificationsWorkerModule } from '../modules/notifications/notifications.module.js';
 import { ServersWorkerModule } from '../modules/servers/servers.module.js';
 import { StorageWorkerModule } from '../modules/storage/storage.module.js';
@@ -23,6 +24,7 @@ class WorkerModule {
         NotifierModule,
         ArchiverModule,
         OperationsWorkerModule,
+        HistoryWorkerModule,
         ServersWorkerModule,
         DatabasesWorkerModule,
         NotificationsWorkerModule,
