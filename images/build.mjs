@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /**
- * Builds the runtime images as unified image tarballs. A file's name holds a hash of everything that decides its
+ * Builds the runtime and machine images as unified image tarballs. A file's name holds a hash of everything that decides its
  * content, so an unchanged image is not built again. Needs root, mmdebstrap and zstd; no npm packages.
  *
  *   node images/build.mjs --out <folder> [--fresh] [name…]
@@ -10,10 +10,13 @@ import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { aptSources } from './lib/apt-sources.mjs';
+import { bootstrapMachine, finishMachine } from './lib/machine.mjs';
 import { bootstrap, extend, harden, overlay, pack, removePaths, unpack } from './lib/rootfs.mjs';
+import { MACHINES } from './machines.mjs';
 import { COMMON_PACKAGES, RUNTIMES, SUITE } from './runtimes.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
+const ALL = [...Object.keys(RUNTIMES), ...Object.keys(MACHINES)];
 const LEFTOVER_MS = 2 * 3600_000;
 const ARCHITECTURES = { x64: 'x86_64', arm64: 'aarch64' };
 
@@ -21,8 +24,8 @@ const ARCHITECTURES = { x64: 'x86_64', arm64: 'aarch64' };
  * Answers `[{name, file, properties, built}]`, in the order of `names` (all when left out). `log` takes progress lines;
  * `fresh` builds anew what is there already, with today's Debian packages.
  */
-export async function buildImages({ outDir, names = Object.keys(RUNTIMES), log = () => {}, fresh = false }) {
-  for (const name of names) if (!Object.hasOwn(RUNTIMES, name)) throw new Error(`No such runtime image: ${name}`);
+export async function buildImages({ outDir, names = ALL, log = () => {}, fresh = false }) {
+  for (const name of names) if (!ALL.includes(name)) throw new Error(`No such image: ${name}`);
   await mkdir(outDir, { recursive: true });
   await removeLeftovers(outDir);
   const images = await Promise.all(names.map((name) => describe(name, outDir)));
@@ -32,9 +35,12 @@ export async function buildImages({ outDir, names = Object.keys(RUNTIMES), log =
   const queue = images.filter((image) => image.built).sort((a, b) => weight(b.name) - weight(a.name));
   if (queue.length > 0) {
     const sources = await aptSources(SUITE);
-    const base = await buildBase({ outDir, sources, log, fresh });
+    const runtimes = queue.some(({ name }) => Object.hasOwn(RUNTIMES, name));
+    const base = runtimes ? await buildBase({ outDir, sources, log, fresh }) : null;
     const worker = async () => {
-      for (let image = queue.shift(); image; image = queue.shift()) await build({ image, outDir, base, sources, log });
+      for (let image = queue.shift(); image; image = queue.shift()) {
+        await (Object.hasOwn(MACHINES, image.name) ? buildMachine : build)({ image, outDir, base, sources, log });
+      }
     };
     await Promise.all([worker(), worker()]);
   }
@@ -79,9 +85,26 @@ function steps(say) {
   };
 }
 
-const weight = (name) => RUNTIMES[name].packages.length + (name === 'java' ? 100 : 0);
+const weight = (name) => (RUNTIMES[name] ?? MACHINES[name]).packages.length + (name === 'java' ? 100 : 0);
 
-async function describe(name, outDir) {
+function describe(name, outDir) {
+  return Object.hasOwn(MACHINES, name) ? describeMachine(name, outDir) : describeRuntime(name, outDir);
+}
+
+async function describeMachine(name, outDir) {
+  const machine = MACHINES[name];
+  const { folder, os, release, description } = machine;
+  const hash = createHash('sha256').update(JSON.stringify([process.arch, machine]));
+  for (const file of await filesOf(here, [`${folder}/`, 'lib/', 'build.mjs'])) {
+    hash.update(`\0${file}\0`).update(await readFile(join(here, file)));
+  }
+  const version = hash.digest('hex').slice(0, 16);
+  const architecture = ARCHITECTURES[process.arch] ?? process.arch;
+  const properties = { os, release, architecture, description, 'berth.machine': 'true', 'berth.version': version };
+  return { name, file: join(outDir, `${folder}-${version}.tar.zst`), properties };
+}
+
+async function describeRuntime(name, outDir) {
   const runtime = RUNTIMES[name];
   const hash = createHash('sha256');
   const inputs = [
@@ -93,7 +116,8 @@ async function describe(name, outDir) {
     ...(await runtime.inputs()),
   ];
   hash.update(JSON.stringify(inputs));
-  for (const file of await filesOf(here, name)) hash.update(`\0${file}\0`).update(await readFile(join(here, file)));
+  const own = ['rootfs/', 'lib/', `${name}/`, 'build.mjs'];
+  for (const file of await filesOf(here, own)) hash.update(`\0${file}\0`).update(await readFile(join(here, file)));
   const version = hash.digest('hex').slice(0, 16);
   const file = join(outDir, `${name}-${version}.tar.zst`);
   const properties = {
@@ -108,11 +132,10 @@ async function describe(name, outDir) {
   return { name, file, properties };
 }
 
-/** Every file under images/ that decides the content of `name`, in a stable order. */
-async function filesOf(root, name) {
+/** Every file under images/ that begins with one of `own`, in a stable order. */
+async function filesOf(root, own) {
   const all = await readdir(root, { recursive: true, withFileTypes: true });
   const files = all.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath ?? entry.path, entry.name));
-  const own = ['rootfs/', 'lib/', `${name}/`, 'build.mjs'];
   const relative = files.map((file) => file.slice(root.length + 1));
   return relative.filter((file) => own.some((prefix) => file.startsWith(prefix))).sort();
 }
@@ -136,6 +159,26 @@ async function build({ image, outDir, base, sources, log }) {
     say('packing');
     await pack(file, work, ['metadata.yaml', 'rootfs']);
     await removeOlder(outDir, name, file);
+    say(`done, ${Math.round((await stat(file)).size / 1e6)} MB`);
+  } finally {
+    await rm(work, { recursive: true, force: true });
+  }
+}
+
+async function buildMachine({ image: { name, file, properties }, outDir, sources, log }) {
+  const machine = MACHINES[name];
+  const say = stopwatch(name, log);
+  const work = await mkdtemp(join(outDir, `.build-${machine.folder}-`));
+  const root = join(work, 'rootfs');
+  try {
+    const { suite, packages } = machine;
+    await bootstrapMachine({ target: root, suite, packages, sources, onLine: steps(say) });
+    await overlay(root, join(here, machine.folder, 'rootfs'));
+    await finishMachine(root, machine);
+    await writeFile(join(work, 'metadata.yaml'), metadata(properties));
+    say('packing');
+    await pack(file, work, ['metadata.yaml', 'rootfs']);
+    await removeOlder(outDir, machine.folder, file);
     say(`done, ${Math.round((await stat(file)).size / 1e6)} MB`);
   } finally {
     await rm(work, { recursive: true, force: true });

@@ -12,7 +12,7 @@ const KEPT_OUT = [
   '/usr/share/bash-completion/*',
 ];
 
-const COMMON_ARGUMENTS = [
+export const COMMON_ARGUMENTS = [
   '--mode=root',
   '--format=directory',
   '--dpkgopt=force-unsafe-io',
@@ -29,7 +29,7 @@ export async function bootstrap({ target, suite, packages, sources, onLine }) {
 }
 
 /** Containers get theirs from the engine, and who extends the tree makes its own. */
-async function emptyDevices(root) {
+export async function emptyDevices(root) {
   for (const name of await readdir(join(root, 'dev'))) await rm(join(root, 'dev', name), { recursive: true });
 }
 

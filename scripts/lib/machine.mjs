@@ -31,9 +31,9 @@ export async function prepareMachine(steps, needs, toolsReady = () => {}) {
 }
 
 /** Images that can be built before node_modules is there. */
-const INDEPENDENT_IMAGES = ['java', 'python'];
+const INDEPENDENT_IMAGES = ['java', 'python', 'debian/12'];
 
-/** Builds the runtime images that are not in the cache yet. It takes the longest of all, so it runs beside other steps. */
+/** Builds the images that are not in the cache yet. It takes the longest of all, so it runs beside other steps. */
 export class ImageBuild {
   /** @param {import('./layout.mjs').Layout} layout */
   constructor(layout) {

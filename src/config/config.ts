@@ -75,6 +75,8 @@ const SETTINGS = {
   imageDir: setting(parse.text, '.berth/cache/images'),
   appNetwork: setting(parse.text, 'berth0'),
   appSubnet: setting(parse.gateway, '10.158.0.1/16'),
+  machineNetwork: setting(parse.text, 'berth0m'),
+  machineSubnet: setting(parse.gateway, '10.178.0.1/16'),
 
   nodeName: setting(parse.text, 'node-1'),
   nodeTokenFile: setting(parse.text),
@@ -172,6 +174,8 @@ export function loadConfig(environment: NodeJS.ProcessEnv = process.env, envFile
   if (cdnUrl && publicUrl && new URL(cdnUrl).origin === new URL(publicUrl).origin) {
     faults.push('CDN_URL must be another origin than PUBLIC_URL, as tenants decide what stands there');
   }
+  const { appNetwork, machineNetwork } = values as Partial<Settings>;
+  if (appNetwork === machineNetwork) faults.push('MACHINE_NETWORK must be another network than APP_NETWORK');
   if (faults.length > 0) throw new ConfigError(`Settings: ${faults.join('; ')}.`);
   return new Config(values as Settings);
 }

@@ -1,8 +1,16 @@
 import { Global, Module, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { Config } from '../config/config.js';
 import { createEngine, type EngineOptions } from '../drivers/engine/engine.factory.js';
-import { Engine } from '../drivers/engine/engine.js';
+import { Engine, type NetworkSpec } from '../drivers/engine/engine.js';
 import { Health } from '../platform/observability/health.js';
+
+/** The services' network and the machines': two bridges, which the packet filter keeps apart. */
+export function platformNetworks(config: Config): NetworkSpec[] {
+  return [
+    { name: config.appNetwork, gateway: config.appSubnet },
+    { name: config.machineNetwork, gateway: config.machineSubnet, dhcp: true },
+  ];
+}
 
 let shared: Engine | undefined;
 
@@ -12,7 +20,7 @@ export function engineOptions(config: Config): EngineOptions {
     project: config.engineProject,
     pool: config.enginePool,
     poolSizeGb: config.enginePoolSizeGb,
-    network: { name: config.appNetwork, gateway: config.appSubnet },
+    networks: platformNetworks(config),
     clientCertFile: config.engineClientCertFile,
     clientKeyFile: config.engineClientKeyFile,
     caFile: config.engineCaFile,

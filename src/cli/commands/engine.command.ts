@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { platformNetworks } from '../../roles/engine.module.js';
 import { withEngine } from '../context.js';
 import { print } from '../output.js';
 
@@ -7,12 +8,12 @@ export function engineCommand(): Command {
 
   engine
     .command('setup')
-    .description('make the project, pool and network the platform needs; what is there stays')
+    .description('make the project, pool and networks the platform needs; what is there stays')
     .action(async (_options: object, command: Command) => {
       await withEngine(async (engine, config) => {
         await engine.ensureProject();
         await engine.ensurePool();
-        await engine.ensureNetwork({ name: config.appNetwork, gateway: config.appSubnet });
+        for (const network of platformNetworks(config)) await engine.ensureNetwork(network);
         print(command, { ...(await engine.info()) });
       });
     });

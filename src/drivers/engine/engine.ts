@@ -17,13 +17,15 @@ export abstract class Engine {
   // Set-up, run by the platform itself before it serves.
   abstract ensureProject(): Promise<void>;
   abstract ensurePool(): Promise<void>;
-  /** A bridge of the platform's own with NAT, IPv6 off and no DHCP for the app kind. */
+  /** A bridge of the platform's own with NAT and IPv6 off. */
   abstract ensureNetwork(network: NetworkSpec): Promise<void>;
 
   // Images
   abstract listImages(): Promise<EngineImage[]>;
   /** Imports a unified image tarball from a local file under `alias`; an older image of that alias is replaced. */
   abstract importImage(image: { alias: string; file: string; properties: Record<string, string> }): Promise<void>;
+  /** Has the engine fetch an image of a simplestreams server and keep it under `alias`; an older one is replaced. */
+  abstract fetchImage(image: RemoteImage): Promise<void>;
 
   // Volumes: custom file system volumes with a hard quota.
   abstract createVolume(volume: VolumeSpec): Promise<void>;
@@ -67,6 +69,24 @@ export abstract class Engine {
    * service, without network, idle. It runs when this resolves; programs are run in it by `exec`.
    */
   abstract createWorkshop(spec: WorkshopSpec): Promise<void>;
+  /**
+   * A whole machine with an init of its own, hardened as a service is. The key lies in root's `authorized_keys`, and passwords
+   * are refused by its SSH server, before it starts for the first time. It does not run yet when this resolves.
+   */
+  abstract createMachine(spec: MachineSpec): Promise<void>;
+  /** Applies new limits to a machine, live where it runs. `EngineError('conflict')` when the disk holds more than fits. */
+  abstract setMachineLimits(name: string, limits: MachineLimits): Promise<void>;
+  /** Keeps a machine's disk as it is at this moment, also while it runs. `EngineError('exists')` when the name is taken. */
+  abstract createSnapshot(name: string, snapshot: string): Promise<void>;
+  /** Names of a machine's snapshots. */
+  abstract listSnapshots(name: string): Promise<string[]>;
+  /**
+   * Puts a stopped machine's disk back; `EngineError('conflict')` while it runs. The limits and ports of that time come back
+   * with it: give it those it is to have afterwards.
+   */
+  abstract restoreSnapshot(name: string, snapshot: string): Promise<void>;
+  /** Idempotent. */
+  abstract deleteSnapshot(name: string, snapshot: string): Promise<void>;
   abstract instanceUsage(name: string): Promise<InstanceUsage>;
 
   /**
@@ -79,7 +99,10 @@ export abstract class Engine {
    * same run; null until then. An instance created with phase `install` installs at each start until that succeeded.
    */
   abstract installExit(name: string): Promise<ProgramExit | null>;
-  /** The newest part of what the program wrote to its console, at most 1 MB. */
+  /**
+   * The newest part of what the program wrote to its console, at most 1 MB. Of a machine it is what nobody has read before:
+   * all that could keep it is the machine itself, which is its owner's to change.
+   */
   abstract consoleLog(name: string): Promise<string>;
 
   /**
@@ -125,6 +148,17 @@ export interface NetworkSpec {
   name: string;
   /** Gateway address with prefix length, e.g. `10.158.0.1/16`. */
   gateway: string;
+  /** Whether instances ask for their address, which is still the one they were given. Not so when left out. */
+  dhcp?: boolean;
+}
+
+export interface RemoteImage {
+  alias: string;
+  /** Address of a simplestreams server. */
+  server: string;
+  /** What the image is called there. */
+  source: string;
+  properties: Record<string, string>;
 }
 
 export interface EngineImage {
@@ -177,6 +211,26 @@ export interface WorkshopSpec {
   folder?: string;
 }
 
+/** What a machine is made of. Hardening is the adapter's business and not an option here. */
+export interface MachineSpec {
+  name: string;
+  owner: string;
+  image: string;
+  limits: MachineLimits;
+  network: { name: string; address: string };
+  /** One line of `authorized_keys`, without options. */
+  authorizedKey: string;
+  ports: PublishedPort[];
+}
+
+export interface MachineLimits {
+  memoryMb: number;
+  /** Whole processors; a machine of the engine's with fewer gives all it has. */
+  cpus: number;
+  diskMb: number;
+  processes: number;
+}
+
 /** Where a workshop sees the folder it was given. */
 export const WORKSHOP_FOLDER = '/run/berth';
 
@@ -194,6 +248,11 @@ export interface PublishedPort {
   listenAddress: string;
   listenPort: number;
   targetPort: number;
+  /**
+   * Address of the instance that packets are passed on to as they are, so that it sees who they come from. Not where the
+   * listening address is a loopback one. A user-space proxy passes on what they hold when left out.
+   */
+  passTo?: string;
 }
 
 export type InstanceState = 'running' | 'stopped' | 'other';
@@ -222,6 +281,8 @@ export interface InstanceUsage {
   rxBytes: number;
   txBytes: number;
   startedAt: Date | null;
+  /** In use on the root file system, also while it is stopped. */
+  rootBytes: number;
 }
 
 export interface ProgramExit {

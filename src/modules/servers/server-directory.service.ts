@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Config } from '../../config/config.js';
 import { Database, type Tx } from '../../platform/database/database.js';
 import { notFound } from '../../platform/errors/domain-error.js';
-import { formatIp } from './allocations/network-ledger.js';
+import { formatIp } from '../../platform/network/subnet.js';
 import { Server } from './server.entity.js';
 import type { ServerStatus } from './server-status.js';
 

@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { AccountsModule } from '../accounts/accounts.module.js';
 import { NodesModule } from '../nodes/nodes.module.js';
+import { PortsModule } from '../ports/ports.module.js';
 import { NetworkLedger } from './allocations/network-ledger.js';
 import { PowerService } from './power/power.service.js';
 import { ServerDirectory } from './server-directory.service.js';
@@ -9,7 +10,7 @@ import { StartupService } from './startup/startup.service.js';
 
 /** What the api, the worker and the areas of services need of their rows. */
 @Module({
-  imports: [AccountsModule, NodesModule],
+  imports: [AccountsModule, NodesModule, PortsModule],
   providers: [ServerDirectory, ServerRepository, NetworkLedger, StartupService, PowerService],
   exports: [
     ServerDirectory,

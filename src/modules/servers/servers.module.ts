@@ -10,7 +10,7 @@ import { ServerCreateWorker } from './lifecycle/server-create.worker.js';
 import { ServerDeleteWorker } from './lifecycle/server-delete.worker.js';
 import { ServerKillWorker } from './lifecycle/server-kill.worker.js';
 import { ServerPowerWorker } from './lifecycle/server-power.worker.js';
-import { ServerReconcilerWorker } from './lifecycle/server-reconciler.worker.js';
+import { ServerOwnerWorker } from './lifecycle/server-owner.worker.js';
 import { ServerReinstallWorker } from './lifecycle/server-reinstall.worker.js';
 import { ServerResizeWorker } from './lifecycle/server-resize.worker.js';
 import { ServiceContainerModule } from './lifecycle/service-container.module.js';
@@ -26,6 +26,7 @@ import { ServerUsageReader } from './usage/server-usage.reader.js';
 import { SftpModule } from './sftp/sftp.module.js';
 import { UsageCache } from './usage/usage.cache.js';
 import { UsageService } from './usage/usage.service.js';
+import { InstancesWorkerModule } from '../instances/instances.module.js';
 import { DatabaseRowsModule } from '../databases/database-rows.module.js';
 import { DatabaseLifecycleModule } from '../databases/lifecycle/database-lifecycle.module.js';
 import { VaultErasureModule } from '../vault/vault-erasure.module.js';
@@ -79,6 +80,7 @@ export class ServersModule {}
 @Module({
   imports: [
     ServerRowsModule,
+    InstancesWorkerModule,
     ServiceContainerModule,
     DatabaseLifecycleModule,
     AllocationsWorkerModule,
@@ -95,7 +97,7 @@ export class ServersModule {}
     ServerKillWorker,
     ServerResizeWorker,
     ServerDeleteWorker,
-    ServerReconcilerWorker,
+    ServerOwnerWorker,
   ],
 })
 export class ServersWorkerModule {}

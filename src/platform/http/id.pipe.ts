@@ -1,6 +1,6 @@
 import { Injectable, Param, type PipeTransform, applyDecorators } from '@nestjs/common';
-import { ApiParam } from '@nestjs/swagger';
-import { notFound } from '../errors/domain-error.js';
+import { ApiParam, type ApiParamOptions } from '@nestjs/swagger';
+import { badField, notFound } from '../errors/domain-error.js';
 import { idPattern, type IdPrefix } from '../ids/id.js';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
@@ -21,20 +21,29 @@ export function IdParam(prefix: IdPrefix, name = 'id'): ParameterDecorator {
   return shaped(name, idPattern(prefix));
 }
 
+/** One of a few words in a route's path; another one is a 400 that names them. */
+export function WordParam(name: string, words: readonly string[]): ParameterDecorator {
+  const judge = (value: string) => {
+    if (words.includes(value)) return value;
+    throw badField(name, 'enum', `${name} must be one of ${words.join(', ')}.`, { allowed: words });
+  };
+  const inject = Param(name, { transform: judge });
+  return documented(inject, { name, enum: [...words] });
+}
+
 /** A uuid in a route's path, lower case. */
 export function UuidParam(name = 'uuid'): ParameterDecorator {
   return shaped(name, UUID);
 }
 
 function shaped(name: string, pattern: RegExp): ParameterDecorator {
-  const inject = Param(name, new ShapePipe(pattern));
+  return documented(Param(name, new ShapePipe(pattern)), { name, schema: { type: 'string', pattern: pattern.source } });
+}
+
+function documented(inject: ParameterDecorator, options: ApiParamOptions): ParameterDecorator {
   return (target, method, index) => {
     inject(target, method, index);
     const descriptor = Object.getOwnPropertyDescriptor(target, method!)!;
-    applyDecorators(ApiParam({ name, schema: { type: 'string', pattern: pattern.source } }))(
-      target,
-      method,
-      descriptor,
-    );
+    applyDecorators(ApiParam(options))(target, method, descriptor);
   };
 }

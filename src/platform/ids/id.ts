@@ -26,6 +26,7 @@ export const ID_PREFIXES = [
   'bak',
   'inc',
   'dbh',
+  'snp',
 ] as const;
 
 export type IdPrefix = (typeof ID_PREFIXES)[number];

@@ -4,6 +4,8 @@ import {
   type InstanceLimits,
   type InstanceSpec,
   type InstanceState,
+  type MachineLimits,
+  type MachineSpec,
   type PublishedPort,
 } from '../engine.js';
 import { checkInstanceName } from '../environment-rules.js';
@@ -47,10 +49,7 @@ export function instanceBody(spec: InstanceSpec, pool: string, prefixLength: num
       'user.berth.owner': spec.owner,
       'user.berth.image': spec.image,
       'raw.lxc': rawLxc(network.address, prefixLength, network.gateway),
-      'security.privileged': 'false',
-      'security.nesting': 'false',
-      'security.idmap.isolated': 'true',
-      [dialect.guestApiKey]: 'false',
+      ...hardening(dialect),
       ...limitsConfig(spec.limits),
       ...resolverConfig(network.gateway),
       ...environmentConfig(spec.environment),
@@ -58,19 +57,62 @@ export function instanceBody(spec: InstanceSpec, pool: string, prefixLength: num
     devices: {
       root: { type: 'disk', path: '/', pool, size: `${spec.rootDiskMb}MiB` },
       data: { type: 'disk', path: '/home/container', pool, source: spec.volume },
-      eth0: {
-        type: 'nic',
-        name: 'eth0',
-        network: network.name,
-        hwaddr: hardwareAddress(network.address),
-        'ipv4.address': network.address,
-        'security.mac_filtering': 'true',
-        'security.ipv4_filtering': 'true',
-        'security.ipv6_filtering': 'true',
-        'security.port_isolation': 'true',
-      },
+      eth0: guardedNic(network),
       ...portDevices(spec.ports),
     },
+  };
+}
+
+/** The same for a whole machine: its init is its own, and so is all of its root file system. */
+export function machineBody(spec: MachineSpec, pool: string, dialect: LxdDialect) {
+  checkInstanceName(spec.name);
+  return {
+    name: spec.name,
+    type: 'container',
+    profiles: [],
+    source: { type: 'image', alias: spec.image },
+    config: {
+      'user.berth.owner': spec.owner,
+      'user.berth.image': spec.image,
+      [MACHINE]: 'true',
+      ...hardening(dialect),
+      ...machineLimitsConfig(spec.limits),
+    },
+    devices: {
+      root: { type: 'disk', path: '/', pool, size: `${spec.limits.diskMb}MiB` },
+      eth0: guardedNic(spec.network),
+      ...portDevices(spec.ports),
+    },
+  };
+}
+
+const MACHINE = 'user.berth.machine';
+
+export function isMachine({ config }: Pick<InstanceRecord, 'config'>): boolean {
+  return config[MACHINE] === 'true';
+}
+
+function hardening(dialect: LxdDialect): Config {
+  return {
+    'security.privileged': 'false',
+    'security.nesting': 'false',
+    'security.idmap.isolated': 'true',
+    [dialect.guestApiKey]: 'false',
+  };
+}
+
+/** What comes from it under another address than its own goes nowhere, and neither does what is for a neighbour. */
+function guardedNic(network: { name: string; address: string }): Record<string, string> {
+  return {
+    type: 'nic',
+    name: 'eth0',
+    network: network.name,
+    hwaddr: hardwareAddress(network.address),
+    'ipv4.address': network.address,
+    'security.mac_filtering': 'true',
+    'security.ipv4_filtering': 'true',
+    'security.ipv6_filtering': 'true',
+    'security.port_isolation': 'true',
   };
 }
 
@@ -116,18 +158,30 @@ export function limitsConfig({ memoryMb, cpuPercent, processes }: InstanceLimits
   };
 }
 
-/** User-space proxies: unlike NAT rules they serve loopback too, and two on one port fail instead of stealing. */
+export function machineLimitsConfig({ memoryMb, cpus, processes }: MachineLimits): Config {
+  return {
+    'limits.memory': `${memoryMb}MiB`,
+    'limits.memory.swap': 'false',
+    'limits.cpu': String(cpus),
+    'limits.processes': String(processes),
+  };
+}
+
+/**
+ * User-space proxies where nothing else is asked for: unlike NAT rules they serve loopback too, and two on one port fail
+ * instead of stealing.
+ */
 export function portDevices(ports: PublishedPort[]): Devices {
   return Object.fromEntries(
-    ports.map(({ name, protocol, listenAddress, listenPort, targetPort }) => {
+    ports.map(({ name, protocol, listenAddress, listenPort, targetPort, passTo }) => {
       const host = listenAddress.includes(':') ? `[${listenAddress}]` : listenAddress;
       return [
         `${PORT_DEVICE}${name}`,
         {
           type: 'proxy',
           listen: `${protocol}:${host}:${listenPort}`,
-          connect: `${protocol}:127.0.0.1:${targetPort}`,
-          bind: 'host',
+          connect: `${protocol}:${passTo ?? '127.0.0.1'}:${targetPort}`,
+          ...(passTo === undefined ? { bind: 'host' } : { nat: 'true' }),
         },
       ];
     }),
@@ -139,7 +193,7 @@ export function isPortDevice(name: string): boolean {
 }
 
 function portsOf(devices: Devices): PublishedPort[] {
-  return Object.entries(devices).flatMap(([name, { listen = '', connect = '' }]) => {
+  return Object.entries(devices).flatMap(([name, { listen = '', connect = '', nat }]) => {
     const [, protocol, host, port] = /^(tcp|udp):(.+):(\d+)$/.exec(listen) ?? [];
     if (!isPortDevice(name) || !protocol || !host || !port) return [];
     return {
@@ -148,6 +202,7 @@ function portsOf(devices: Devices): PublishedPort[] {
       listenAddress: host.replace(/^\[|\]$/g, ''),
       listenPort: Number(port),
       targetPort: Number(connect.split(':').pop()),
+      ...(nat === 'true' ? { passTo: connect.split(':')[1]! } : {}),
     };
   });
 }
@@ -177,7 +232,9 @@ export function instanceOf(record: InstanceRecord): EngineInstance {
     environment: environmentOf(config),
     limits: {
       memoryMb: mebibytes(config['limits.memory']),
-      cpuPercent: Number.parseInt(config['limits.cpu.allowance'] ?? '0', 10),
+      cpuPercent: config['limits.cpu']
+        ? Number(config['limits.cpu']) * 100
+        : Number.parseInt(config['limits.cpu.allowance'] ?? '0', 10),
       processes: Number(config['limits.processes'] ?? 0),
     },
     ports: portsOf(devices),

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type WebSocket from 'ws';
 import { EngineError, type ConsoleAttachment, type ExecSession } from '../engine.js';
-import { stateOf, type InstanceRecord } from './instance-config.js';
+import { isMachine, stateOf, type InstanceRecord } from './instance-config.js';
 import type { LxdContext } from './lxd-context.js';
 import type { LxdEndpoint } from './lxd-endpoint.js';
 import type { LxdExec } from './lxd-exec.js';
@@ -16,7 +16,7 @@ const HEIGHT = 50;
 const ERASE_LINE = '\x15';
 const SETTLE_MS = 200;
 const PROBE_MS = 5000;
-const PROBE = `open my $console, '>', '/proc/1/fd/1' or die; for (1 .. 200) { syswrite $console, "\\0"; select undef, undef, undef, 0.03 }`;
+const PROBE = `open my $console, '>', $ARGV[0] or die; for (1 .. 200) { syswrite $console, "\\0"; select undef, undef, undef, 0.03 }`;
 
 /** The consoles of programs. */
 export class LxdConsole {
@@ -28,8 +28,8 @@ export class LxdConsole {
 
   async attach(name: string): Promise<ConsoleAttachment> {
     const path = `/instances/${encodeURIComponent(name)}`;
-    const { status } = await this.context.transport.get<InstanceRecord>(path);
-    if (stateOf(status) !== 'running') throw new EngineError('conflict', `${name} does not run`);
+    const record = await this.context.transport.get<InstanceRecord>(path);
+    if (stateOf(record.status) !== 'running') throw new EngineError('conflict', `${name} does not run`);
     const { metadata, operation } = await this.context.transport.call<LxdOperation>('POST', `${path}/console`, {
       body: { type: 'console', width: WIDTH, height: HEIGHT },
     });
@@ -52,7 +52,7 @@ export class LxdConsole {
       data.once('close', resolve);
       raw.once('end', resolve);
     }).then(() => settle(data, control));
-    const input = new ConsoleInput(data, () => this.probe(name));
+    const input = new ConsoleInput(data, () => this.probe(name, isMachine(record) ? '/dev/console' : '/proc/1/fd/1'));
     raw.once('data', () => input.ready());
     return { output, closed, write: (text) => input.write(text), close: () => data.terminate() };
   }
@@ -61,9 +61,9 @@ export class LxdConsole {
    * Has something go through the console that nobody sees, again and again until it is ended: once it arrives at our side,
    * the way to the program is open too.
    */
-  private probe(name: string): Promise<ExecSession> {
+  private probe(name: string, terminal: string): Promise<ExecSession> {
     return this.execs.exec(name, {
-      command: ['/usr/bin/perl', '-e', PROBE],
+      command: ['/usr/bin/perl', '-e', PROBE, terminal],
       user: 0,
       group: 0,
       cwd: '/',

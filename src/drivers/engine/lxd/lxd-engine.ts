@@ -11,9 +11,12 @@ import {
   type InstanceLimits,
   type InstanceSpec,
   type InstanceUsage,
+  type MachineLimits,
+  type MachineSpec,
   type NetworkSpec,
   type ProgramExit,
   type PublishedPort,
+  type RemoteImage,
   type VolumeSpec,
   type WorkshopSpec,
 } from '../engine.js';
@@ -24,6 +27,7 @@ import { watchEvents } from './lxd-events.js';
 import { LxdExec } from './lxd-exec.js';
 import { LxdImages, type ImageFile } from './lxd-images.js';
 import { LxdInstances } from './lxd-instances.js';
+import { LxdMachines } from './lxd-machines.js';
 import { LxdOperations } from './lxd-operations.js';
 import { LxdSetup } from './lxd-setup.js';
 import { LxdState } from './lxd-state.js';
@@ -49,6 +53,7 @@ export class LxdEngine extends Engine {
   private readonly volumes: LxdVolumes;
   private readonly instances: LxdInstances;
   private readonly workshops: LxdWorkshops;
+  private readonly machines: LxdMachines;
   private readonly state: LxdState;
   private readonly execs: LxdExec;
   private readonly consoles: LxdConsole;
@@ -65,6 +70,7 @@ export class LxdEngine extends Engine {
     this.volumes = new LxdVolumes(context);
     this.instances = new LxdInstances(context);
     this.workshops = new LxdWorkshops(context, this.instances);
+    this.machines = new LxdMachines(context, this.instances);
     this.state = new LxdState(context);
     this.execs = new LxdExec(context, this.endpoint);
     this.consoles = new LxdConsole(context, this.endpoint, this.execs);
@@ -92,6 +98,10 @@ export class LxdEngine extends Engine {
 
   override importImage(image: ImageFile): Promise<void> {
     return this.images.importImage(image);
+  }
+
+  override fetchImage(image: RemoteImage): Promise<void> {
+    return this.images.fetchImage(image);
   }
 
   override createVolume(volume: VolumeSpec): Promise<void> {
@@ -168,6 +178,30 @@ export class LxdEngine extends Engine {
 
   override createWorkshop(spec: WorkshopSpec): Promise<void> {
     return this.workshops.createWorkshop(spec);
+  }
+
+  override createMachine(spec: MachineSpec): Promise<void> {
+    return this.machines.createMachine(spec);
+  }
+
+  override setMachineLimits(name: string, limits: MachineLimits): Promise<void> {
+    return this.machines.setMachineLimits(name, limits);
+  }
+
+  override createSnapshot(name: string, snapshot: string): Promise<void> {
+    return this.machines.createSnapshot(name, snapshot);
+  }
+
+  override listSnapshots(name: string): Promise<string[]> {
+    return this.machines.listSnapshots(name);
+  }
+
+  override restoreSnapshot(name: string, snapshot: string): Promise<void> {
+    return this.machines.restoreSnapshot(name, snapshot);
+  }
+
+  override deleteSnapshot(name: string, snapshot: string): Promise<void> {
+    return this.machines.deleteSnapshot(name, snapshot);
   }
 
   override instanceUsage(name: string): Promise<InstanceUsage> {

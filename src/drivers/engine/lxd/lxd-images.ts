@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
-import { EngineError, type EngineImage } from '../engine.js';
+import { EngineError, type EngineImage, type RemoteImage } from '../engine.js';
 import type { LxdContext } from './lxd-context.js';
 
 interface ImageRecord {
@@ -33,6 +33,28 @@ export class LxdImages {
     const fingerprint = await sha256(file);
     const known = await this.fingerprints();
     if (!known.includes(fingerprint)) await this.upload(file, fingerprint, properties);
+    await this.putUnder(alias, fingerprint);
+  }
+
+  async fetchImage({ alias, server, source, properties }: RemoteImage): Promise<void> {
+    const fetched = await this.context.operations.run('POST', '/images', {
+      body: {
+        source: { type: 'image', mode: 'pull', protocol: 'simplestreams', server, alias: source, image_type: 'container' },
+        auto_update: false,
+      },
+      waitMs: IMPORT_MS,
+    });
+    const fingerprint = fetched?.metadata?.fingerprint;
+    if (typeof fingerprint !== 'string') throw new EngineError('failed', `${source}: the engine does not say what it got`);
+    const path = `/images/${fingerprint}`;
+    const record = await this.context.transport.get<ImageRecord>(path);
+    const body = { properties: { ...record.properties, ...properties } };
+    await this.context.transport.call('PATCH', path, { body });
+    await this.putUnder(alias, fingerprint);
+  }
+
+  /** An image that had the name before is removed. */
+  private async putUnder(alias: string, fingerprint: string): Promise<void> {
     const previous = await this.pointAlias(alias, fingerprint);
     await this.unpack(fingerprint);
     if (previous !== null && previous !== fingerprint) {

@@ -139,7 +139,8 @@ export class LxdInstances {
     await this.edit(name, ({ config, devices }) => ({
       config,
       devices: mapEntries(devices, (device, key) => {
-        if (!isPortDevice(key)) return device;
+        // Rules of the packet filter are not bound to a process.
+        if (!isPortDevice(key) || device.nat === 'true') return device;
         const { bind, ...rest } = device;
         return bind === undefined ? { ...rest, bind: 'host' } : rest;
       }),
@@ -202,7 +203,7 @@ export class LxdInstances {
   }
 
   /** Only a full PUT can take a key or a device away, so it is read, edited and written unless somebody else was quicker. */
-  private async edit(name: string, change: (current: Change) => Change): Promise<void> {
+  async edit(name: string, change: (current: Change) => Change): Promise<void> {
     const { transport, operations } = this.context;
     for (let attempt = 1; ; attempt++) {
       const { metadata, etag } = await transport.call<InstanceRecord>('GET', path(name));

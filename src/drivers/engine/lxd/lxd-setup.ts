@@ -70,14 +70,14 @@ export class LxdSetup {
     );
   }
 
-  async ensureNetwork({ name, gateway }: NetworkSpec): Promise<void> {
+  async ensureNetwork({ name, gateway, dhcp = false }: NetworkSpec): Promise<void> {
     const { transport } = this.context;
     const path = `/networks/${encodeURIComponent(name)}`;
-    // Addresses are fixed and set from outside, so nothing inside asks for one; names are the gateway's business.
+    // Addresses are fixed: set from outside, or handed to who asks. Names are the gateway's business.
     const config: Record<string, string> = {
       'ipv4.address': gateway,
       'ipv4.nat': 'true',
-      'ipv4.dhcp': 'false',
+      'ipv4.dhcp': String(dhcp),
       'ipv6.address': 'none',
       'dns.mode': 'none',
     };

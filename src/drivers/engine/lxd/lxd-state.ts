@@ -1,5 +1,5 @@
 import { EngineError, type InstanceUsage, type ProgramExit } from '../engine.js';
-import { dateOf, STATE_DIRECTORY, stateOf, type InstanceRecord } from './instance-config.js';
+import { dateOf, isMachine, STATE_DIRECTORY, stateOf, type InstanceRecord } from './instance-config.js';
 import type { LxdContext } from './lxd-context.js';
 
 interface FullRecord extends InstanceRecord {
@@ -7,6 +7,7 @@ interface FullRecord extends InstanceRecord {
     memory: { usage: number };
     cpu: { usage: number };
     network: Record<string, { counters: { bytes_received: number; bytes_sent: number } }> | null;
+    disk: Record<string, { usage: number }> | null;
   } | null;
 }
 
@@ -32,6 +33,7 @@ export class LxdState {
       rxBytes: counters?.bytes_received ?? 0,
       txBytes: counters?.bytes_sent ?? 0,
       startedAt: state === 'stopped' ? null : dateOf(record.last_used_at),
+      rootBytes: record.state?.disk?.root?.usage ?? 0,
     };
   }
 
@@ -65,6 +67,8 @@ export class LxdState {
 
   private async readConsole(name: string): Promise<string> {
     const fresh = await this.takeConsole(name);
+    // A file in a machine would be its root's to write, and ours to read: whatever stood in it, and however much.
+    if (isMachine(await this.record(name))) return fresh.subarray(-CONSOLE_BYTES).toString().replaceAll('\0', '');
     const kept = await this.file(name, CONSOLE_FILE);
     // Some engines' file of a stopped instance begins with what was read while it ran, some go on after it.
     const repeated = kept !== null && fresh.subarray(0, kept.length).equals(kept);

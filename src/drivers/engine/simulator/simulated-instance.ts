@@ -33,6 +33,7 @@ interface Ending {
 }
 
 const MEMORY_BYTES = 48 * 2 ** 20;
+const ROOT_BYTES = 16 * 1024;
 const CPU_SHARE = 0.02;
 const INSTALL_MS = 300;
 const STOP_MS = 20;
@@ -119,7 +120,8 @@ export class SimulatedInstance {
   }
 
   usage(): InstanceUsage {
-    const none = { memoryBytes: 0, cpuNanoseconds: 0, rxBytes: 0, txBytes: 0, startedAt: null };
+    const rootBytes = ROOT_BYTES;
+    const none = { memoryBytes: 0, cpuNanoseconds: 0, rxBytes: 0, txBytes: 0, startedAt: null, rootBytes };
     if (!this.running || !this.startedAt) return { state: 'stopped', ...none };
     const upMs = this.clock.now() - this.startedAt.getTime();
     return {
@@ -129,6 +131,7 @@ export class SimulatedInstance {
       rxBytes: upMs,
       txBytes: upMs,
       startedAt: this.startedAt,
+      rootBytes,
     };
   }
 

@@ -15,9 +15,12 @@ import {
   type InstanceLimits,
   type InstanceSpec,
   type InstanceUsage,
+  type MachineLimits,
+  type MachineSpec,
   type NetworkSpec,
   type ProgramExit,
   type PublishedPort,
+  type RemoteImage,
   type VolumeSpec,
   type WorkshopSpec,
 } from '../engine.js';
@@ -25,6 +28,7 @@ import { simulateExec } from './simulated-exec.js';
 import { SimulatedInstance, type ProgramBehaviour } from './simulated-instance.js';
 import { RealClock, type SimulatorClock } from './simulator-clock.js';
 import { SimulatedWorkshop, simulateTools } from './simulated-workshop.js';
+import { SimulatedMachine } from './simulated-machine.js';
 import { SimulatorFaults, type EngineMethod } from './simulator-faults.js';
 
 interface SimulatedVolume extends VolumeSpec {
@@ -36,7 +40,7 @@ export interface SimulatorOptions {
   clock?: SimulatorClock;
   startMs?: number;
   /** Images and networks that are there from the start. */
-  images?: string[];
+  images?: (string | Pick<EngineImage, 'alias' | 'sizeBytes' | 'properties'>)[];
   networks?: NetworkSpec[];
 }
 
@@ -63,7 +67,10 @@ export class SimulatorEngine extends Engine {
     super();
     this.clock = clock;
     this.startMs = startMs;
-    for (const alias of images) this.addImage(alias, 0, {});
+    for (const image of images) {
+      const { alias, sizeBytes, properties } = typeof image === 'string' ? { alias: image, sizeBytes: 0, properties: {} } : image;
+      this.addImage(alias, sizeBytes, properties);
+    }
     for (const network of networks) this.networks.set(network.name, { ...network });
   }
 
@@ -77,9 +84,11 @@ export class SimulatorEngine extends Engine {
     this.instance(name).crash(ending);
   }
 
-  /** Sets what a volume holds. */
+  /** Sets what a volume, or a machine's disk, holds. */
   fill(name: string, usedBytes: number): void {
-    this.volume(name).usedBytes = usedBytes;
+    const machine = this.instances.get(name);
+    if (machine instanceof SimulatedMachine) machine.usedBytes = usedBytes;
+    else this.volume(name).usedBytes = usedBytes;
   }
 
   override async info(): Promise<EngineInfo> {
@@ -112,6 +121,11 @@ export class SimulatorEngine extends Engine {
   }): Promise<void> {
     await this.enter('importImage');
     this.addImage(image.alias, (await stat(image.file)).size, image.properties);
+  }
+
+  override async fetchImage({ alias, properties }: RemoteImage): Promise<void> {
+    await this.enter('fetchImage');
+    this.addImage(alias, 0, properties);
   }
 
   override async createVolume(volume: VolumeSpec): Promise<void> {
@@ -170,10 +184,43 @@ export class SimulatorEngine extends Engine {
     if (!this.images.has(spec.image)) throw new EngineError('not_found', `Image ${spec.image} not found`);
     if (!this.networks.has(spec.network.name)) throw new EngineError('not_found', 'Network not found');
     this.volume(spec.volume);
-    const emit = (event: EngineEvent) => {
-      if (!this.faults.isAway) for (const listener of this.listeners) listener(event);
-    };
-    this.instances.set(spec.name, new SimulatedInstance(structuredClone(spec), this.clock, emit));
+    this.instances.set(spec.name, new SimulatedInstance(structuredClone(spec), this.clock, this.emit));
+  }
+
+  override async createMachine(spec: MachineSpec): Promise<void> {
+    await this.enter('createMachine');
+    checkInstanceName(spec.name);
+    if (/[\r\n\0]/.test(spec.authorizedKey)) throw new EngineError('invalid', 'The key is more than one line');
+    if (this.instances.has(spec.name)) throw new EngineError('exists', `Instance ${spec.name} exists`);
+    if (!this.images.has(spec.image)) throw new EngineError('not_found', `Image ${spec.image} not found`);
+    if (!this.networks.has(spec.network.name)) throw new EngineError('not_found', 'Network not found');
+    this.instances.set(spec.name, new SimulatedMachine(structuredClone(spec), this.clock, this.emit));
+  }
+
+  override async setMachineLimits(name: string, limits: MachineLimits): Promise<void> {
+    await this.enter('setMachineLimits');
+    this.machine(name).resize(limits);
+  }
+
+  override async createSnapshot(name: string, snapshot: string): Promise<void> {
+    await this.enter('createSnapshot');
+    this.machine(name).takeSnapshot(snapshot);
+  }
+
+  override async listSnapshots(name: string): Promise<string[]> {
+    await this.enter('listSnapshots');
+    return this.machine(name).snapshotNames();
+  }
+
+  override async restoreSnapshot(name: string, snapshot: string): Promise<void> {
+    await this.enter('restoreSnapshot');
+    this.machine(name).restore(snapshot);
+  }
+
+  override async deleteSnapshot(name: string, snapshot: string): Promise<void> {
+    await this.enter('deleteSnapshot');
+    const machine = this.instances.get(name);
+    if (machine instanceof SimulatedMachine) machine.forget(snapshot);
   }
 
   override async getInstance(name: string): Promise<EngineInstance> {
@@ -303,6 +350,10 @@ export class SimulatorEngine extends Engine {
     this.closed.abort();
   }
 
+  private readonly emit = (event: EngineEvent): void => {
+    if (!this.faults.isAway) for (const listener of this.listeners) listener(event);
+  };
+
   /** Every call: asynchronous as a real one, and subject to the planned faults. */
   private async enter(method: EngineMethod): Promise<void> {
     await Promise.resolve();
@@ -313,6 +364,12 @@ export class SimulatorEngine extends Engine {
     const instance = this.instances.get(name);
     if (!instance) throw new EngineError('not_found', `Instance ${name} not found`);
     return instance;
+  }
+
+  private machine(name: string): SimulatedMachine {
+    const machine = this.instance(name);
+    if (!(machine instanceof SimulatedMachine)) throw new EngineError('not_found', `Machine ${name} not found`);
+    return machine;
   }
 
   private runningInstance(name: string): SimulatedInstance {

@@ -1,8 +1,6 @@
 import { Column, Entity, ForeignKey, Index } from 'typeorm';
 import { AsciiColumn, IdColumn, IdPrimary, TimeColumn } from '../../../platform/database/columns.js';
-
-export const PROTOCOLS = ['tcp', 'udp'] as const;
-export type Protocol = (typeof PROTOCOLS)[number];
+import type { Protocol } from '../../../platform/network/protocol.js';
 
 /** A public port of a service. The unique key is the claim: no two services can hold one port. */
 @Entity('allocations')

@@ -8,7 +8,7 @@ import {
   type OperationStep,
 } from '../../../platform/operations/operation-handler.js';
 import { Operation } from '../../../platform/operations/operation.entity.js';
-import { tolerate } from '../lifecycle/service-container.js';
+import { tolerate } from '../../instances/lifecycle/instance-moves.service.js';
 import { engineName, SERVER_OPERATIONS, type PortsPayload } from '../server.operations.js';
 import { ServerRepository } from '../server.repository.js';
 import { Allocation } from './allocation.entity.js';

@@ -3,6 +3,7 @@ import { BlobsWorkerModule } from '../../blobs/blobs.module.js';
 import { ServiceContainerModule } from '../lifecycle/service-container.module.js';
 import { TaskBackups } from '../schedules/task-ports.js';
 import { ServerGate } from '../server-gate.js';
+import { InstancesWorkerModule } from '../../instances/instances.module.js';
 import { ServerRowsModule } from '../server-rows.module.js';
 import { BackupDownloads } from './backup-downloads.reader.js';
 import { BackupRemoverWorker } from './backup-remover.worker.js';
@@ -30,7 +31,7 @@ export class BackupsModule {}
 
 /** The worker's side: what makes, restores and removes them. */
 @Module({
-  imports: [BackupsModule, ServerRowsModule, ServiceContainerModule, BlobsWorkerModule],
+  imports: [BackupsModule, ServerRowsModule, InstancesWorkerModule, ServiceContainerModule, BlobsWorkerModule],
   providers: [BackupSlots, Workshop, VolumeSwap, BackupWorker, RestoreWorker, BackupRemoverWorker],
   exports: [BackupRemoverWorker],
 })

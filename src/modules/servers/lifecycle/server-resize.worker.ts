@@ -12,7 +12,7 @@ import { Operation } from '../../../platform/operations/operation.entity.js';
 import { Server } from '../server.entity.js';
 import { engineName, SERVER_OPERATIONS, type Limits, type ResizePayload } from '../server.operations.js';
 import { instanceLimits } from './instance-builder.js';
-import { tolerate } from './service-container.js';
+import { tolerate } from '../../instances/lifecycle/instance-moves.service.js';
 
 /** Gives a service its new limits, live where it runs. */
 @Injectable()

@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { BoolField, EnumField, IntField } from '../../../../platform/http/fields.js';
 import { AllocationView } from '../../dto/server.dto.js';
-import { PROTOCOLS, type Protocol } from '../allocation.entity.js';
+import { PROTOCOLS, type Protocol } from '../../../../platform/network/protocol.js';
 
 const PORT = { min: 1, max: 65_535 };
 

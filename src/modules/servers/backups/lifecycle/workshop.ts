@@ -1,7 +1,7 @@
 import { Inject, Injectable, Optional } from '@nestjs/common';
 import { DirectPath } from '../../../../drivers/engine/direct-path.js';
 import { Engine } from '../../../../drivers/engine/engine.js';
-import { ServiceContainer } from '../../lifecycle/service-container.js';
+import { InstanceMoves } from '../../../instances/lifecycle/instance-moves.service.js';
 import type { Server } from '../../server.entity.js';
 
 const MEMORY_MB = 256;
@@ -11,7 +11,7 @@ const MEMORY_MB = 256;
 export class Workshop {
   constructor(
     private readonly engine: Engine,
-    private readonly container: ServiceContainer,
+    private readonly moves: InstanceMoves,
     @Optional() @Inject(DirectPath) private readonly direct: DirectPath | null,
   ) {}
 
@@ -20,7 +20,7 @@ export class Workshop {
     await this.engine.deleteInstance(name);
     const { id: owner, image } = server;
     const folder = this.direct?.folderOf(name);
-    await this.container.inCreationTurn(() =>
+    await this.moves.inCreationTurn(() =>
       this.engine.createWorkshop({ name, owner, image, volume: name, memoryMb: MEMORY_MB, ...(folder && { folder }) }),
     );
   }

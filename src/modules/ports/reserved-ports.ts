@@ -1,7 +1,7 @@
-import type { Config } from '../../../config/config.js';
+import type { Config } from '../../config/config.js';
 
 /**
- * Ports that the platform itself, or what it stands on, is reached by: whatever PORT_RANGE says, no service gets one of
+ * Ports that the platform itself, or what it stands on, is reached by: whatever PORT_RANGE says, nobody gets one of
  * them. A program behind one could pass for the platform, or keep it from starting.
  */
 export function reservedPorts(config: Config): ReadonlySet<number> {
