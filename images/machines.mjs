@@ -13,6 +13,8 @@ export const MACHINES = {
       'systemd',
       'systemd-sysv',
       'systemd-resolved',
+      // The network's service waits for its word on every card.
+      'udev',
       'libpam-systemd',
       'dbus',
       'openssh-server',

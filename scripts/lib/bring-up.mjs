@@ -100,10 +100,10 @@ async function setUpPlatform(steps, platform, imageBuild, images, host) {
     steps.step(title, async (note) => void (await platform.berth(args, { note })));
   await command('migrations', ['migrate']);
   await command('node registered', ['node', 'register']);
-  await command('engine: project, pool, network', ['engine', 'setup']);
+  await command('engine: project, pool, networks', ['engine', 'setup']);
   if (images) {
-    if (imageBuild) await steps.step('runtime images built', (note) => imageBuild.wait(note));
-    await command('runtime images in the engine', ['image', 'build']);
+    if (imageBuild) await steps.step('images built', (note) => imageBuild.wait(note));
+    await command('images in the engine', ['image', 'build']);
   }
   await command('database host registered', databaseHost(host));
   await steps.step('platform started', async () => void (await platform.start()));
@@ -186,7 +186,13 @@ async function startDaemons(steps, stack, engine, given) {
   if (engine.kind === 'own') await steps.step('LXD', async () => void (await stack.startEngine()));
   if (engine.kind !== 'simulator') {
     const { name, subnet } = stack.network(given.APP_NETWORK);
-    Object.assign(settings, { APP_NETWORK: name, APP_SUBNET: subnet });
+    const machines = stack.machineNetwork({ name, subnet });
+    Object.assign(settings, {
+      APP_NETWORK: name,
+      APP_SUBNET: subnet,
+      MACHINE_NETWORK: machines.name,
+      MACHINE_SUBNET: machines.subnet,
+    });
   }
   const port = portSetting(given, 'PORT', 3000);
   const publicUrl = (given.PUBLIC_URL ?? `http://127.0.0.1:${port}`).replace(/\/$/, '');

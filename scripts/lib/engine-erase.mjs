@@ -29,7 +29,7 @@ export async function eraseProject(url, network, { project = 'berth', pool = 'be
     if (!profile.endsWith('/default')) await remove(`${profile}?${inProject}`);
   }
   await remove(`/1.0/projects/${project}`);
-  if (network) await remove(`/1.0/networks/${network.name}`);
+  for (const name of network ? [network.name, `${network.name}m`] : []) await remove(`/1.0/networks/${name}`);
   await remove(`/1.0/storage-pools/${pool}`);
 }
 

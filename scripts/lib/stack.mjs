@@ -211,6 +211,15 @@ export class Stack {
   }
 
   /**
+   * The machines' bridge and subnet, which belong to the app network's: the name with an `m`, a hundred subnets before.
+   * @param {{ name: string, subnet: string }} app
+   */
+  machineNetwork({ name, subnet }) {
+    const [, second] = subnet.split('.');
+    return { name: `${name}m`, subnet: `10.${Number(second) - 100}.0.1/16` };
+  }
+
+  /**
    * The bridge and subnet of the app network: what an earlier start stored, else the first that nobody uses.
    * @param {string} [given] name of a bridge that the settings ask for
    * @returns {{ name: string, subnet: string }}
@@ -225,6 +234,8 @@ export class Stack {
       const name = given ?? `${prefix}${i}`;
       const subnet = `10.${net + 2 * i}.0.1/16`;
       const bridgeTaken = !given && existsSync(`/sys/class/net/${name}`);
+      const machines = `10.${net + 2 * i - 100}.`;
+      if (addresses.some((address) => address.startsWith(machines))) continue;
       if (bridgeTaken || addresses.some((address) => address.startsWith(`10.${net + 2 * i}.`))) continue;
       writeJson(file, { name, subnet });
       return { name, subnet };

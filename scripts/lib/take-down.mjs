@@ -81,7 +81,7 @@ async function reviveEngine(layout) {
 /** @param {import('./layout.mjs').Layout} layout */
 async function eraseAll(layout) {
   const network = readJson(join(layout.state, 'network.json'));
-  await eraseLxd(join(layout.data, 'lxd'), network ? [network.name] : []);
+  await eraseLxd(join(layout.data, 'lxd'), network ? [network.name, `${network.name}m`] : []);
   await unmountBelow(layout.data);
   for (const folder of [layout.data, layout.state]) rmSync(folder, { recursive: true, force: true });
 }

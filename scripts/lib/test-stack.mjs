@@ -51,11 +51,14 @@ export async function bringTestStack(steps, { images }) {
       env.ENGINE_URL = await stack.startEngine();
     });
     const { name, subnet } = stack.network();
+    const machines = stack.machineNetwork({ name, subnet });
     Object.assign(env, {
       ENGINE_PROJECT: 'berth-test',
       ENGINE_POOL: 'berth-test',
       APP_NETWORK: name,
       APP_SUBNET: subnet,
+      MACHINE_NETWORK: machines.name,
+      MACHINE_SUBNET: machines.subnet,
     });
     // What the tests make is small; a full-sized pool would only need the disk.
     env.ENGINE_POOL_SIZE_GB = '20';
@@ -76,7 +79,7 @@ export async function bringTestStack(steps, { images }) {
   env.OBJECT_STORE_URL = objectStore(layout);
   if (imageBuild) {
     // Right away: until the bridge is there, another stack that is being started would choose the same.
-    await steps.step('engine for tests: project, pool, network', async (note) => berth(env, ['engine', 'setup'], note));
+    await steps.step('engine for tests: project, pool, networks', async (note) => berth(env, ['engine', 'setup'], note));
   }
   await steps.step('MariaDB for databases of services', async () => {
     const { port, user, passwordFile, gateway } = await stack.startTenantDatabase();
@@ -96,14 +99,14 @@ export async function bringTestStack(steps, { images }) {
 }
 
 /**
- * The images that services in the tests run in.
+ * The images that services and machines in the tests run in.
  * @param {import('./terminal.mjs').Steps} steps
  * @param {TestStack} stack
  */
 export async function prepareTestEngine(steps, { env, noEngine, imageBuild }) {
   if (noEngine) return;
-  if (imageBuild) await steps.step('runtime images built', (note) => imageBuild.wait(note));
-  await steps.step('engine for tests: runtime images', async (note) => berth(env, ['image', 'build'], note));
+  if (imageBuild) await steps.step('images built', (note) => imageBuild.wait(note));
+  await steps.step('engine for tests: images', async (note) => berth(env, ['image', 'build'], note));
 }
 
 /**
@@ -169,5 +172,5 @@ export async function removeTestStack(steps) {
  * @param {string} name
  */
 function bridgesOf(name) {
-  return [name, ...readdirSync('/sys/class/net').filter((other) => other.startsWith(`${name}e`))];
+  return [name, `${name}m`, ...readdirSync('/sys/class/net').filter((other) => other.startsWith(`${name}e`))];
 }

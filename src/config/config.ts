@@ -76,7 +76,7 @@ const SETTINGS = {
   appNetwork: setting(parse.text, 'berth0'),
   appSubnet: setting(parse.gateway, '10.158.0.1/16'),
   machineNetwork: setting(parse.text, 'berth0m'),
-  machineSubnet: setting(parse.gateway, '10.178.0.1/16'),
+  machineSubnet: setting(parse.gateway, '10.58.0.1/16'),
 
   nodeName: setting(parse.text, 'node-1'),
   nodeTokenFile: setting(parse.text),

@@ -3,8 +3,10 @@ import { IdempotencyKey } from '../platform/http/idempotency-key.entity.js';
 import { Operation } from '../platform/operations/operation.entity.js';
 import { ACCOUNT_ENTITIES } from './accounts/account-entities.js';
 import { DATABASE_ENTITIES } from './databases/database-entities.js';
+import { LXC_ENTITIES } from './lxc/lxc-entities.js';
 import { HostingNode } from './nodes/node.entity.js';
 import { Notification } from './notifications/notification.entity.js';
+import { PortClaim } from './ports/port-claim.entity.js';
 import { SERVER_ENTITIES } from './servers/server-entities.js';
 import { STORAGE_ENTITIES } from './storage/storage-entities.js';
 import { VAULT_ENTITIES } from './vault/vault-entities.js';
@@ -21,4 +23,6 @@ export const ENTITIES = [
   ...DATABASE_ENTITIES,
   ...VAULT_ENTITIES,
   ...STORAGE_ENTITIES,
+  ...LXC_ENTITIES,
+  PortClaim,
 ];

@@ -5,10 +5,11 @@ import { BrokerListener } from '../broker/broker-listener.js';
 import { BrokerSettings } from '../broker/broker-settings.js';
 import { BrokerModule } from '../broker/broker.module.js';
 import { CallerMap } from '../broker/caller-map.js';
-import { NetworkGate } from '../broker/network-gate.js';
+import { brokerRules } from '../broker/network-gate.js';
 import { SecretReads } from '../broker/secret-reads.service.js';
 import { Subnet } from '../broker/subnet.js';
 import { readSecretFile, type Config } from '../config/config.js';
+import { KeptTable } from '../node/firewall/kept-table.js';
 import { InternalApiClient } from '../platform/internal-api/internal-api.client.js';
 import { NestLogger, type AppLogger } from '../platform/observability/logger.js';
 import { sharedEngine } from './engine.module.js';
@@ -50,7 +51,7 @@ export async function startBroker(config: Config, log: AppLogger): Promise<Runni
   callers.onEnd = ({ address }) => listener.cutOff(address);
   callers.start();
   const gated = { network: config.appNetwork, gateway, port: config.brokerPort };
-  const gate = NetworkGate.for(config.firewall, config.firewallTable, gated, own);
+  const gate = KeptTable.for(config.firewall, brokerRules(config.firewallTable, gated), own);
   await gate?.start();
   const stopListening = keepListening(listener, config.brokerPort, gateway, log);
   return {

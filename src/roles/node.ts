@@ -1,7 +1,7 @@
 import { readSecretFile, type Config } from '../config/config.js';
 import { startConsole } from '../node/console/start-console.js';
 import { EngineWatcher } from '../node/events/engine-watcher.js';
-import { startFirewall } from '../node/firewall/start-firewall.js';
+import { guardMachines, startFirewall } from '../node/firewall/start-firewall.js';
 import { LiveSessions } from '../node/sessions/live-sessions.js';
 import { InternalApiClient } from '../platform/internal-api/internal-api.client.js';
 import type { AppLogger } from '../platform/observability/logger.js';
@@ -14,6 +14,7 @@ export async function startNode(config: Config, log: AppLogger): Promise<Running
   const engine = sharedEngine(config);
   const api = new InternalApiClient(config.internalUrl, readSecretFile(config, 'nodeTokenFile'));
   const nodeLog = log.child({ part: 'node' });
+  const machines = await guardMachines(config, nodeLog);
   const sessions = new LiveSessions(api, nodeLog);
   const consoles = await startConsole(config, engine, api, sessions, nodeLog);
   const watcher = new EngineWatcher(engine, api, nodeLog, config.consoleUrl, ({ consoleKey }) =>
@@ -28,6 +29,7 @@ export async function startNode(config: Config, log: AppLogger): Promise<Running
       await sessions.stop();
       await Promise.all([consoles.close(), sftp.close(), firewall?.stop()]);
       await watcher.stop();
+      machines?.stop();
     },
   };
 }

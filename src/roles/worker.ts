@@ -3,6 +3,7 @@ import { NestFactory } from '@nestjs/core';
 import type { Config } from '../config/config.js';
 import { DatabasesWorkerModule } from '../modules/databases/databases.module.js';
 import { HistoryWorkerModule } from '../modules/operations/history.module.js';
+import { LxcWorkerModule } from '../modules/lxc/lxc.module.js';
 import { NotificationsWorkerModule } from '../modules/notifications/notifications.module.js';
 import { ServersWorkerModule } from '../modules/servers/servers.module.js';
 import { StorageWorkerModule } from '../modules/storage/storage.module.js';
@@ -30,6 +31,7 @@ class WorkerModule {
         NotificationsWorkerModule,
         VaultWorkerModule,
         StorageWorkerModule,
+        LxcWorkerModule,
       ],
     };
   }

@@ -1,4 +1,6 @@
 import { Module } from '@nestjs/common';
+import { InstancesModule } from '../modules/instances/instances.module.js';
+import { LxcModule } from '../modules/lxc/lxc.module.js';
 import { InternalListener } from '../modules/nodes/internal-listener.js';
 import { NodeTokenGuard } from '../modules/nodes/node-token.guard.js';
 import { NodesModule } from '../modules/nodes/nodes.module.js';
@@ -12,7 +14,7 @@ import { ServersModule } from '../modules/servers/servers.module.js';
 
 /** What stands under `/internal`, by the private listener only. */
 @Module({
-  imports: [NodesModule, ServersModule, VaultModule],
+  imports: [NodesModule, InstancesModule, ServersModule, LxcModule, VaultModule],
   providers: [InternalListener, NodeTokenGuard],
   controllers: [
     NodeReportInternalController,

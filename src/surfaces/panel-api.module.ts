@@ -3,6 +3,9 @@ import { ACCOUNT_PANEL_CONTROLLERS } from '../modules/accounts/account-controlle
 import { DatabasesPanelController } from '../modules/databases/databases.panel.controller.js';
 import { DatabasesModule } from '../modules/databases/databases.module.js';
 import { DbConnectionPanelController } from '../modules/databases/db-connection/db-connection.panel.controller.js';
+import { LxcPanelController } from '../modules/lxc/lxc.panel.controller.js';
+import { LxcModule } from '../modules/lxc/lxc.module.js';
+import { SnapshotsPanelController } from '../modules/lxc/snapshots/snapshots.panel.controller.js';
 import { NotificationsPanelController } from '../modules/notifications/notifications.panel.controller.js';
 import { NotificationsModule } from '../modules/notifications/notifications.module.js';
 import { OperationsPanelController } from '../modules/operations/operations.panel.controller.js';
@@ -23,7 +26,7 @@ import { VaultModule } from '../modules/vault/vault.module.js';
 
 /** What stands under `/panel`. */
 @Module({
-  imports: [ServersModule, DatabasesModule, NotificationsModule, VaultModule, StorageModule],
+  imports: [ServersModule, DatabasesModule, NotificationsModule, VaultModule, StorageModule, LxcModule],
   controllers: [
     ...ACCOUNT_PANEL_CONTROLLERS,
     ServersPanelController,
@@ -39,6 +42,8 @@ import { VaultModule } from '../modules/vault/vault.module.js';
     ServerVaultPanelController,
     AccountVaultPanelController,
     StoragePanelController,
+    LxcPanelController,
+    SnapshotsPanelController,
     OperationsPanelController,
     NotificationsPanelController,
   ],

@@ -3,6 +3,9 @@ import { ACCOUNT_PUBLIC_CONTROLLERS } from '../modules/accounts/account-controll
 import { DatabasesPublicController } from '../modules/databases/databases.public.controller.js';
 import { DatabasesModule } from '../modules/databases/databases.module.js';
 import { DbConnectionPublicController } from '../modules/databases/db-connection/db-connection.public.controller.js';
+import { LxcPublicController } from '../modules/lxc/lxc.public.controller.js';
+import { LxcModule } from '../modules/lxc/lxc.module.js';
+import { SnapshotsPublicController } from '../modules/lxc/snapshots/snapshots.public.controller.js';
 import { NotificationsPublicController } from '../modules/notifications/notifications.public.controller.js';
 import { NotificationsModule } from '../modules/notifications/notifications.module.js';
 import { OperationsPublicController } from '../modules/operations/operations.public.controller.js';
@@ -23,7 +26,7 @@ import { VaultModule } from '../modules/vault/vault.module.js';
 
 /** What stands under `/api/v1`. */
 @Module({
-  imports: [ServersModule, DatabasesModule, NotificationsModule, VaultModule, StorageModule],
+  imports: [ServersModule, DatabasesModule, NotificationsModule, VaultModule, StorageModule, LxcModule],
   controllers: [
     ...ACCOUNT_PUBLIC_CONTROLLERS,
     ServersPublicController,
@@ -39,6 +42,8 @@ import { VaultModule } from '../modules/vault/vault.module.js';
     ServerVaultPublicController,
     AccountVaultPublicController,
     StoragePublicController,
+    LxcPublicController,
+    SnapshotsPublicController,
     OperationsPublicController,
     NotificationsPublicController,
   ],

@@ -24,9 +24,8 @@ import { SettingsModule, SettingsWorkerModule } from './settings/settings.module
 import { ServersService } from './servers.service.js';
 import { ServerUsageReader } from './usage/server-usage.reader.js';
 import { SftpModule } from './sftp/sftp.module.js';
-import { UsageCache } from './usage/usage.cache.js';
 import { UsageService } from './usage/usage.service.js';
-import { InstancesWorkerModule } from '../instances/instances.module.js';
+import { InstancesModule, InstancesWorkerModule } from '../instances/instances.module.js';
 import { DatabaseRowsModule } from '../databases/database-rows.module.js';
 import { DatabaseLifecycleModule } from '../databases/lifecycle/database-lifecycle.module.js';
 import { VaultErasureModule } from '../vault/vault-erasure.module.js';
@@ -35,6 +34,7 @@ import { VaultErasureModule } from '../vault/vault-erasure.module.js';
 @Module({
   imports: [
     ServerRowsModule,
+    InstancesModule,
     VaultErasureModule,
     DatabaseRowsModule,
     AllocationsModule,
@@ -52,7 +52,6 @@ import { VaultErasureModule } from '../vault/vault-erasure.module.js';
     ResizeService,
     ActivityService,
     UsageService,
-    UsageCache,
     ServerUsageReader,
     InstallationService,
     ServerObserver,

@@ -8,6 +8,7 @@ import { IdParam } from '../../platform/http/id.pipe.js';
 import { PageQuery, type Page } from '../../platform/http/page.js';
 import { Waitable } from '../../platform/http/wait-for.js';
 import { AcceptedOperation } from '../../platform/operations/accepted-operation.dto.js';
+import { ResourceUsage } from '../instances/usage-meter.service.js';
 import {
   ActivityView,
   ContainerImageDto,
@@ -16,7 +17,6 @@ import {
   PowerDto,
   ResizedServer,
   ResizeServerDto,
-  ResourceUsage,
   ServerDetail,
   ServerSummary,
   StartupView,

@@ -159,7 +159,7 @@ export class ConsoleClient implements Watcher {
     const state = console.state.current;
     this.tell('status', state);
     if (state === 'offline') this.send([await console.statsFrame()]);
-    this.record('server:console.connect', {});
+    this.record('console.connect', {});
   }
 
   private async command(grant: OpenedGrant, console: ServiceConsole, text: string): Promise<void> {
@@ -167,7 +167,7 @@ export class ConsoleClient implements Watcher {
     const lines = consoleLines(text);
     if (!(await console.write(lines))) return this.tell('daemon error', 'The service does not run.');
     if (grant.via === 'system') return this.tell('command sent');
-    this.record('server:console.command', { command: text.slice(0, COMMAND_SHOWN) });
+    this.record('console.command', { command: text.slice(0, COMMAND_SHOWN) });
   }
 
   private async setState(grant: OpenedGrant, console: ServiceConsole, signal: string): Promise<void> {
@@ -216,9 +216,10 @@ export class ConsoleClient implements Watcher {
     this.console?.leave(this);
   }
 
-  private record(event: string, properties: Record<string, unknown>): void {
+  private record(what: string, properties: Record<string, unknown>): void {
     const { serverId, via, keyId } = this.grant!;
     if (via === 'system') return;
+    const event = `${serverId.startsWith('lxc_') ? 'lxc' : 'server'}:${what}`;
     const entry = { event, properties, ip: this.address, actor: { type: via, id: keyId } };
     this.parts.api
       .activity(serverId, [entry])

@@ -53,8 +53,14 @@ export class ServiceStats {
 
   private async diskBytes(): Promise<number> {
     if (performance.now() - this.disk.at < DISK_EVERY_MS) return this.disk.bytes;
-    const bytes = await this.engine.volumeUsage(this.name).catch(() => this.disk.bytes);
+    const bytes = await this.readDisk().catch(() => this.disk.bytes);
     this.disk = { bytes, at: performance.now() };
     return bytes;
+  }
+
+  /** A service's data is on a volume of its own; all of a machine is on its root file system. */
+  private async readDisk(): Promise<number> {
+    if (!this.name.startsWith('lxc-')) return this.engine.volumeUsage(this.name);
+    return (await this.engine.instanceUsage(this.name)).rootBytes;
   }
 }

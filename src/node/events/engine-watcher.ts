@@ -12,6 +12,7 @@ import { UsageSampler } from './usage-sampler.js';
 const REPORT_EVERY_MS = 5000;
 /** Containers of services; nobody asks how others ended. */
 const SERVICE = /^srv-/;
+const MACHINE = /^lxc-/;
 
 /**
  * Tells the control plane what becomes of the programs on this node: at once when the engine says that one has ended, and
@@ -37,7 +38,7 @@ export class EngineWatcher {
   start(): void {
     this.engine.watch(
       ({ instance, kind }) => {
-        if (kind === 'stopped' && SERVICE.test(instance)) this.inBackground(this.stopped(instance));
+        if (kind === 'stopped' && (SERVICE.test(instance) || MACHINE.test(instance))) this.inBackground(this.stopped(instance));
       },
       () => {
         this.reportSoon(0);

@@ -2,6 +2,8 @@ import type { Config } from '../../config/config.js';
 import type { InternalApiClient } from '../../platform/internal-api/internal-api.client.js';
 import type { AppLogger } from '../../platform/observability/logger.js';
 import { Firewall } from './firewall.js';
+import { KeptTable } from './kept-table.js';
+import { machineRules } from './machine-rules.js';
 import { mayFilter } from './nftables.js';
 
 /** Null where there is none, for a reason that is said once. */
@@ -15,6 +17,22 @@ export function startFirewall(config: Config, api: InternalApiClient, log: AppLo
   firewall.start();
   log.info({ table: config.firewallTable }, 'firewall follows the rules of services');
   return firewall;
+}
+
+/** Puts the rules around machines in place before anything else of this node begins. Null where there are none. */
+export async function guardMachines(config: Config, log: AppLogger): Promise<KeptTable | null> {
+  if (config.require('engineUrl').startsWith('simulator:')) return null;
+  const rules = machineRules(config.firewallTable, {
+    network: config.machineNetwork,
+    gateway: config.machineSubnet.split('/')[0]!,
+    appNetwork: config.appNetwork,
+    publicAddresses: config.publicAddress,
+    publicPorts: [80, 443, config.port, config.consolePort, config.sftpPort],
+    portRange: config.portRange,
+  });
+  const table = KeptTable.for(config.firewall, rules, log);
+  await table?.start();
+  return table;
 }
 
 function whyNot(config: Config): string | null {

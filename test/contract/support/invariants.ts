@@ -17,6 +17,7 @@ const SHOWN: Record<string, string> = {
   dbConnection_get: 'password',
   sftp_rotatePassword: 'password',
   console_open: 'token',
+  lxc_console: 'token',
   serverVault_token: 'token',
 };
 

@@ -2,6 +2,16 @@ import type { Route, Schema } from './surface.js';
 
 type Body = Record<string, unknown>;
 
+/** As small as a machine may be. The key is nobody's. */
+export const SAMPLE_MACHINE = {
+  name: 'contract',
+  image: 'debian/12',
+  cpu: 1,
+  ramMb: 256,
+  diskGb: 2,
+  sshKey: 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f nobody',
+};
+
 /** Bodies for routes whose rules say more than their schema can. */
 const SPECIAL: Record<string, Body> = {
   servers_setImage: { image: 'nodejs' },
@@ -11,6 +21,7 @@ const SPECIAL: Record<string, Body> = {
   accountVault_put: { key: 'CONTRACT', value: 'x' },
   databases_query: { sql: 'SELECT 1' },
   databases_import: { sql: 'SELECT 1' },
+  lxc_create: SAMPLE_MACHINE,
   chat_set: { userId: '123456789012345678' },
 };
 

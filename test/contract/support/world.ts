@@ -3,7 +3,7 @@ import type { Api, Answer, Sent } from '../../support/api.js';
 import type { Berth, TestAccount } from '../../support/app.js';
 import { newId } from '../../../src/platform/ids/id.js';
 import { HIDDEN_VALUE } from './invariants.js';
-import { sampleBody } from './samples.js';
+import { SAMPLE_MACHINE, sampleBody } from './samples.js';
 import { fill, OBJECT_KEY, type Route, type SurfaceName } from './surface.js';
 
 /** An account with a session beside its keys. */
@@ -68,6 +68,17 @@ const KINDS: Record<string, Kind> = {
   '/vault/{secretId}': { make: (_world, { api }) => makeSecret(api, '/vault'), missing: () => newId('sec') },
   '/storage/buckets/{id}': { make: (_world, { api }) => makeBucket(api), missing: () => newId('bkt') },
   '/operations/{id}': { make: (world, owner) => world.makeOperation(owner), missing: () => newId('op') },
+  '/lxc/{id}': { make: (world, owner) => world.makeMachine(owner), missing: () => newId('lxc') },
+  '/lxc/{id}/power/{action}': { make: async () => 'start', missing: () => 'start', word: true },
+  '/lxc/{id}/ports/{portId}': {
+    make: async (_world, { api }, [id]) =>
+      (await api.post(`/lxc/${id}/ports`, { targetPort: 22, protocol: 'tcp' })).expect(201).body.id as string,
+    missing: () => newId('prt'),
+  },
+  '/lxc/{id}/snapshots/{snapshotId}': {
+    make: (_world, { api }, [id]) => makeSnapshot(api, id!),
+    missing: () => newId('snp'),
+  },
   '/keys/{id}': {
     make: async (_world, { panel }) =>
       (await panel.post('/keys', { name: 'made for a test' })).expect(201).body.id as string,
@@ -103,6 +114,12 @@ async function makeBackup(api: Api, serverId: string): Promise<string> {
   return uuid;
 }
 
+async function makeSnapshot(api: Api, machineId: string): Promise<string> {
+  const made = (await api.post(`/lxc/${machineId}/snapshots`, {})).expect(201).body as { id: string; operationId: string };
+  await api.waitFor(`/operations/${made.operationId}`, 'DONE');
+  return made.id;
+}
+
 /** What has to be true of a record before a route does anything with it. */
 const BEFORE: Record<string, (world: World, ids: string[]) => Promise<void>> = {
   // The smallest port that the schema takes is the service's own, at an address that no other service has.
@@ -116,6 +133,9 @@ const BEFORE: Record<string, (world: World, ids: string[]) => Promise<void>> = {
     await berth.database.query(
       "UPDATE buckets SET name = NULL, deleted_at = NOW(3) WHERE name NOT LIKE 'made-%' AND deleted_at IS NULL",
     );
+  },
+  lxc_retry: async ({ berth }, [id]) => {
+    await berth.database.query("UPDATE machines SET status = 'INSTALL_FAILED' WHERE id = ?", [id]);
   },
   servers_retry: async ({ berth }, [id]) => {
     await berth.database.query("UPDATE servers SET status = 'INSTALL_FAILED' WHERE id = ?", [id]);
@@ -174,7 +194,7 @@ export class World {
   /** A plan with these limits; of what is not named there is plenty. */
   async makePlan(
     id: string,
-    limits: Partial<Record<'servers' | 'ram' | 'disk' | 'cpu' | 'databases', number>>,
+    limits: Partial<Record<'servers' | 'ram' | 'disk' | 'cpu' | 'databases' | 'machines', number>>,
   ): Promise<void> {
     const { database } = this.berth;
     const columns = (await database.query("SELECT * FROM plans WHERE id = 'pro'"))[0]!;
@@ -219,6 +239,13 @@ export class World {
     const { id } = (await api.post('/servers', wanted)).expect(201).body as { id: string };
     await api.waitFor(`/servers/${id}`, 'RUNNING', 60);
     await hide(api, `/servers/${id}/vault`);
+    return id;
+  }
+
+  /** A machine that runs and that nobody else was given. */
+  async makeMachine({ api }: Person): Promise<string> {
+    const { id } = (await api.post('/lxc', SAMPLE_MACHINE)).expect(201).body as { id: string };
+    await api.waitFor(`/lxc/${id}`, 'RUNNING', 60);
     return id;
   }
 

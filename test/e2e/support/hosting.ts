@@ -24,6 +24,8 @@ function settingsOf(place: number): Record<string, string> {
     ENGINE_PROJECT: `berth-e2e-${place}`,
     APP_NETWORK: `${APP_NETWORK}e${place}`,
     APP_SUBNET: `10.${180 + 7 * stackNumber + place}.0.1/16`,
+    MACHINE_NETWORK: `${APP_NETWORK}e${place}m`,
+    MACHINE_SUBNET: `10.${80 + 7 * stackNumber + place}.0.1/16`,
     BROKER_PORT: '7458',
     PUBLIC_ADDRESS: `127.0.${stackNumber}.${80 + place}`,
     STOP_TIMEOUT_SECONDS: '3',
@@ -54,7 +56,8 @@ export class Hosting {
     return this.berth.env.APP_SUBNET!.split('/')[0]!;
   }
 
-  static async start(options: BerthOptions = {}): Promise<Hosting> {
+  /** With `machines`, the image that they are made from is there too. */
+  static async start({ machines = false, ...options }: BerthOptions & { machines?: boolean } = {}): Promise<Hosting> {
     const { number, claim } = await claimPlace();
     const settings = settingsOf(number);
     const engine = createEngine({
@@ -63,7 +66,7 @@ export class Hosting {
       pool: stack.env().ENGINE_POOL!,
       poolSizeGb: Number(stack.env().ENGINE_POOL_SIZE_GB),
     });
-    await prepare(engine, settings);
+    await prepare(engine, settings, machines ? [...RUNTIMES, MACHINE] : RUNTIMES);
     const env = { ...settings, ...options.env };
     const berth = await startBerth({ roles: ['api', 'worker', 'node', 'broker'], ...options, env });
     const limits = Object.entries(ROOMY).map(([name, value]) => `${name} = ${value}`);
@@ -128,6 +131,7 @@ export class Hosting {
       await empty(this.engine);
       await this.engine.close();
       await removeNetwork(this.berth.env.APP_NETWORK!);
+      await removeNetwork(this.berth.env.MACHINE_NETWORK!);
       await this.place.end();
     }
   }
@@ -146,27 +150,32 @@ async function claimPlace(): Promise<{ number: number; claim: Connection }> {
   throw new Error('All places of the test engine are in use.');
 }
 
-async function prepare(engine: Engine, { APP_NETWORK, APP_SUBNET }: Record<string, string>): Promise<void> {
+async function prepare(engine: Engine, settings: Record<string, string>, images: readonly string[]): Promise<void> {
+  const { APP_NETWORK, APP_SUBNET, MACHINE_NETWORK, MACHINE_SUBNET } = settings;
   await engine.ensureProject();
   await engine.ensurePool();
   await engine.ensureNetwork({ name: APP_NETWORK!, gateway: APP_SUBNET! });
+  await engine.ensureNetwork({ name: MACHINE_NETWORK!, gateway: MACHINE_SUBNET!, dhcp: true });
   // A run that was cut short left things here.
   await empty(engine);
   const present = new Map((await engine.listImages()).map(({ alias, properties }) => [alias, properties[FILE]]));
-  for (const alias of RUNTIMES) {
+  for (const alias of images) {
     const file = newestImage(alias);
     if (present.get(alias) === file) continue;
-    await engine.importImage({ alias, file: join(IMAGES, file), properties: { [FILE]: file } });
+    await engine.importImage({ alias, file: join(IMAGES, file), properties: { [FILE]: file, ...(alias === MACHINE ? DESCRIBED : {}) } });
   }
 }
+
+const MACHINE = 'debian/12';
+const DESCRIBED = { 'berth.machine': 'true', description: 'Debian 12', os: 'Debian', release: '12' };
 
 /** Image property that tells which file it came from. */
 const FILE = 'berth.file';
 const IMAGES = stack.env().BERTH_IMAGE_DIR!;
 
-/** The file that `npm test` built for this runtime. */
+/** The file that `npm test` built for this image. */
 function newestImage(alias: string): string {
-  const files = readdirSync(IMAGES).filter((name) => name.startsWith(`${alias}-`) && name.endsWith('.tar.zst'));
+  const files = readdirSync(IMAGES).filter((name) => name.startsWith(`${alias.replace('/', '-')}-`) && name.endsWith('.tar.zst'));
   const age = (name: string): number => statSync(join(IMAGES, name)).mtimeMs;
   const [newest] = files.sort((a, b) => age(b) - age(a));
   if (newest === undefined)

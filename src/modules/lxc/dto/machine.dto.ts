@@ -13,7 +13,7 @@ export class CreateMachineDto {
   @StringField({ min: 3, max: 48, noControl: true })
   name!: string;
 
-  @StringField({ min: 1, max: 64, description: 'One of the images of `GET /lxc`', example: 'debian/12' })
+  @StringField({ description: 'One of the images of `GET /lxc`', example: 'debian/12' })
   image!: string;
 
   @IntField({ ...BOUNDS.cpu, description: 'Processors' })
@@ -27,7 +27,7 @@ export class CreateMachineDto {
 
   @CustomField(
     judgeKey,
-    { type: 'string', maxLength: 8192 },
+    { type: 'string' },
     { description: 'Public key of root, one line as in `authorized_keys`, without options' },
   )
   sshKey!: string;

@@ -4,10 +4,18 @@ import type { Principal } from '../../../platform/auth/principal.js';
 import { ACTING, WATCHING } from '../../../platform/internal-api/console-token.js';
 import { AccessService } from '../../accounts/access.service.js';
 import { NodesService } from '../../nodes/nodes.service.js';
-import type { Server } from '../server.entity.js';
 import { ServerRepository } from '../server.repository.js';
 import { ConsoleTokens } from './console-tokens.service.js';
 import type { ConsoleAccess } from './dto/console.dto.js';
+
+export { ConsoleAccess } from './dto/console.dto.js';
+
+/** What a console is of. */
+export interface ConsoleTarget {
+  id: string;
+  uuid: string;
+  nodeId: string;
+}
 
 /** Lets callers into the live console of a service. */
 @Injectable()
@@ -21,23 +29,27 @@ export class ConsoleService {
   ) {}
 
   async open(caller: Principal, id: string): Promise<ConsoleAccess> {
+    return this.openFor(caller, await this.servers.findOwned(caller.accountId, id));
+  }
+
+  /** The same for anything that has a console: its owner was looked at. */
+  async openFor(caller: Principal, { id, uuid, nodeId }: ConsoleTarget): Promise<ConsoleAccess> {
     const { accountId, via, keyId, scopes } = caller;
-    const server = await this.servers.findOwned(accountId, id);
     const sessionGeneration = via === 'session' ? await this.access.sessionGeneration(accountId) : null;
-    const { token, expiresAt } = await this.tokens.sign(server.nodeId, {
-      serverId: server.id,
-      serverUuid: server.uuid,
+    const { token, expiresAt } = await this.tokens.sign(nodeId, {
+      serverId: id,
+      serverUuid: uuid,
       accountId,
       via,
       keyId,
       sessionGeneration,
       permissions: scopes.has('write') ? ACTING : WATCHING,
     });
-    return { token, socket: await this.socketOf(server), expiresAt };
+    return { token, socket: await this.socketOf({ nodeId, uuid }), expiresAt };
   }
 
   /** Address of the console's WebSocket. */
-  async socketOf({ nodeId, uuid }: Pick<Server, 'nodeId' | 'uuid'>): Promise<string> {
+  async socketOf({ nodeId, uuid }: Pick<ConsoleTarget, 'nodeId' | 'uuid'>): Promise<string> {
     const { consoleUrl } = await this.nodes.find(nodeId);
     return `${consoleUrl ?? this.config.consoleUrl}/api/servers/${uuid}/ws`;
   }

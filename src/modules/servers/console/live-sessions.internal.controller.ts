@@ -1,9 +1,8 @@
-import { Body, Controller, HttpCode, Post, Req, UseGuards } from '@nestjs/common';
+import { Body, Controller, HttpCode, Param, Post, Req, UseGuards } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { Unscoped } from '../../../platform/auth/scope.decorator.js';
 import { BodyLimit } from '../../../platform/http/body.decorators.js';
-import { IdParam } from '../../../platform/http/id.pipe.js';
 import type { SessionsAnswer } from '../../../platform/internal-api/internal-api.contract.js';
 import { nodeOf, NodeTokenGuard } from '../../nodes/node-token.guard.js';
 import { LiveSessionsDto, NodeActivityDto, NodePowerDto } from './dto/node-sessions.dto.js';
@@ -32,7 +31,7 @@ export class LiveSessionsInternalController {
 
   @Post('servers/:id/power')
   @HttpCode(204)
-  power(@Req() request: Request, @IdParam('srv') id: string, @Body() body: NodePowerDto): Promise<void> {
+  power(@Req() request: Request, @Param('id') id: string, @Body() body: NodePowerDto): Promise<void> {
     return this.sessions.signal(nodeOf(request).id, id, body);
   }
 }

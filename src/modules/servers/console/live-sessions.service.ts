@@ -6,6 +6,7 @@ import { DomainError, notFound } from '../../../platform/errors/domain-error.js'
 import { EventRecorder } from '../../../platform/events/event-recorder.js';
 import { AccessService, type Access } from '../../accounts/access.service.js';
 import { PowerService } from '../power/power.service.js';
+import { ConsoleHolders } from './console-holders.service.js';
 import { Server } from '../server.entity.js';
 import { ServerRepository } from '../server.repository.js';
 import { SftpCredential } from '../sftp/sftp-credential.entity.js';
@@ -26,16 +27,19 @@ export class LiveSessionsService {
     private readonly access: AccessService,
     private readonly power: PowerService,
     private readonly events: EventRecorder,
+    private readonly holders: ConsoleHolders,
   ) {}
 
   async review(nodeId: string, sessions: ConnectedSession[]): Promise<SessionsAnswer> {
     const ids = [...new Set(sessions.map(({ serverId }) => serverId))];
-    const [rows, credentials, losses] = await Promise.all([
+    const [rows, others, credentials, losses] = await Promise.all([
       this.database.manager.findBy(Server, { id: In(ids), nodeId }),
+      this.holders.onNode(nodeId, ids),
       this.database.manager.findBy(SftpCredential, { serverId: In(ids) }),
       this.access.losses(sessions),
     ]);
-    const servers = new Map(rows.filter(({ status }) => status !== 'DELETING').map((server) => [server.id, server]));
+    const present = [...rows.filter(({ status }) => status !== 'DELETING'), ...others];
+    const servers = new Map(present.map((one) => [one.id, one]));
     const versions = new Map(credentials.map(({ serverId, version }) => [serverId, version]));
     const close = sessions.flatMap(({ id, accountId, serverId, credentialVersion }, index) => {
       const gone = servers.get(serverId)?.accountId !== accountId;
@@ -47,8 +51,7 @@ export class LiveSessionsService {
   }
 
   async record(nodeId: string, serverId: string, entries: NodeActivity[]): Promise<void> {
-    const server = await this.onNode(nodeId, serverId);
-    const { accountId, id: resourceId } = server;
+    const { accountId, id: resourceId } = await this.onNode(nodeId, serverId);
     await this.database.transaction(async (tx) => {
       for (const entry of entries) await this.events.record(tx, { accountId, resourceId, ...entry });
     });
@@ -62,10 +65,18 @@ export class LiveSessionsService {
     if (loss)
       throw new DomainError('forbidden', 'access_lost', 'The access by which the console was opened has ended.');
     const scopes = new Set(['read', 'write'] as const);
-    await this.power.send({ accountId, via: actor.type, keyId, scopes, address: ip }, serverId, signal);
+    const caller = { accountId, via: actor.type, keyId, scopes, address: ip };
+    const holder = this.holders.of(serverId);
+    if (holder) await holder.signal(caller, serverId, signal);
+    else await this.power.send(caller, serverId, signal);
   }
 
-  private async onNode(nodeId: string, serverId: string): Promise<Server> {
+  private async onNode(nodeId: string, serverId: string): Promise<Pick<Server, 'id' | 'accountId'>> {
+    if (this.holders.of(serverId)) {
+      const [standing] = await this.holders.onNode(nodeId, [serverId]);
+      if (!standing) throw notFound();
+      return standing;
+    }
     const server = await this.servers.find(serverId);
     if (server?.nodeId !== nodeId) throw notFound();
     return server;

@@ -162,31 +162,6 @@ export class ResizedServer extends ServerDetail {
   appliedLive!: boolean;
 }
 
-export class NetworkUsage {
-  @ApiProperty({ type: 'integer' })
-  rx_bytes!: number;
-
-  @ApiProperty({ type: 'integer' })
-  tx_bytes!: number;
-}
-
-export class ResourceUsage {
-  @ApiProperty({ description: 'Percent of one core' })
-  cpu_percent!: number;
-
-  @ApiProperty({ type: 'integer' })
-  memory_bytes!: number;
-
-  @ApiProperty({ type: 'integer' })
-  disk_bytes!: number;
-
-  @ApiProperty({ type: NetworkUsage })
-  network!: NetworkUsage;
-
-  @ApiProperty({ type: 'integer' })
-  uptime_ms!: number;
-}
-
 export class VariableView {
   @ApiProperty()
   key!: string;

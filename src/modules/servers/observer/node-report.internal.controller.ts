@@ -6,6 +6,7 @@ import { BodyLimit } from '../../../platform/http/body.decorators.js';
 import type { InstanceStoppedAnswer, NodeReportAnswer } from '../../../platform/internal-api/internal-api.contract.js';
 import { nodeOf, NodeTokenGuard } from '../../nodes/node-token.guard.js';
 import { NodesService } from '../../nodes/nodes.service.js';
+import { InstanceWatchers } from '../../instances/instance-watchers.service.js';
 import { serverIdOf } from '../server.operations.js';
 import { ConsoleTokens } from '../console/console-tokens.service.js';
 import { InstanceEndDto, NodeReportDto } from './node-report.dto.js';
@@ -21,6 +22,7 @@ export class NodeReportInternalController {
     private readonly nodes: NodesService,
     private readonly observer: ServerObserver,
     private readonly consoles: ConsoleTokens,
+    private readonly watchers: InstanceWatchers,
   ) {}
 
   @Post('report')
@@ -32,6 +34,7 @@ export class NodeReportInternalController {
   ): Promise<NodeReportAnswer> {
     const node = nodeOf(request);
     await this.nodes.seen(node.id, agentVersion, request.socket.remoteAddress ?? null, consoleUrl ?? null);
+    await this.watchers.seen(node.id, instances);
     return {
       howEnded: await this.observer.compare(node.id, instances),
       consoleKey: this.consoles.keyText(node.id),
@@ -42,6 +45,7 @@ export class NodeReportInternalController {
   @HttpCode(200)
   async stopped(@Req() request: Request, @Param('name') name: string): Promise<InstanceStoppedAnswer> {
     const serverId = serverIdOf(name);
+    await this.watchers.stopped(nodeOf(request).id, name);
     return { howEnded: serverId !== null && (await this.observer.isUnasked(nodeOf(request).id, serverId)) };
   }
 

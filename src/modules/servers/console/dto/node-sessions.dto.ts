@@ -12,6 +12,9 @@ import { POWER_SIGNALS, type PowerSignal } from '../../server-status.js';
 
 const MAX_PROPERTIES_BYTES = 32_768;
 
+/** A service, or something else that has a console. */
+const HolderField = () => StringField({ max: 30, pattern: /^[a-z]{3}_[0-9a-z]{26}$/ });
+
 const judgeProperties: Judge = (value) => {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     return { code: 'type', detail: 'must be an object', meta: { expected: 'object' } };
@@ -27,7 +30,7 @@ export class LiveSessionDto {
   @EnumField(['console', 'sftp'])
   kind!: 'console' | 'sftp';
 
-  @IdField('srv')
+  @HolderField()
   serverId!: string;
 
   @IdField('usr')
@@ -60,7 +63,7 @@ export class NodeActorDto {
 }
 
 export class NodeActivityEntryDto {
-  @StringField({ max: 64, pattern: /^server:(console|sftp|file)\.[a-z-]+$/ })
+  @StringField({ max: 64, pattern: /^(server|lxc):(console|sftp|file)\.[a-z-]+$/ })
   event!: string;
 
   @CustomField(judgeProperties, { type: 'object' })
@@ -74,7 +77,7 @@ export class NodeActivityEntryDto {
 }
 
 export class NodeActivityDto {
-  @IdField('srv')
+  @HolderField()
   serverId!: string;
 
   @ListField(() => NodeActivityEntryDto, { max: 1000 })

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { Redis } from '../../../platform/redis/redis.js';
-import type { ResourceUsage } from '../dto/server.dto.js';
+import { Redis } from '../../platform/redis/redis.js';
+import type { ResourceUsage } from './usage.dto.js';
 
 const TTL_SECONDS = 2;
 const SAMPLE_TTL_SECONDS = 120;
