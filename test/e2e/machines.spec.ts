@@ -78,14 +78,7 @@ onEngine('machines', () => {
       'use Socket; socket(S, PF_INET, SOCK_DGRAM, 0); bind(S, sockaddr_in(7000, INADDR_ANY)) or die; ' +
       'for (1 .. 9) { my $from = recv(S, my $text, 99, 0); send(S, uc $text, 0, $from) }';
     await inside(`nohup perl -e '${echo}' </dev/null >/dev/null 2>&1 &`);
-    const socket = createSocket('udp4');
-    const heard = once(socket, 'message') as Promise<[Buffer]>;
-    await until('an echo', async () => {
-      socket.send('hello', udp.publicPort, udp.address);
-      return Promise.race([heard.then(() => true), new Promise<boolean>((resolve) => setTimeout(() => resolve(false), 300))]);
-    });
-    expect(String((await heard)[0])).toBe('HELLO');
-    socket.close();
+    expect(await until('an echo', () => echoed(udp, 'hello'))).toBe('HELLO');
     (await account.api.delete(`/lxc/${one.id}/ports/${udp.id}`)).expect(204);
   });
 
@@ -226,6 +219,20 @@ onEngine('machines', () => {
     expect(await key.untilIn(again, 'hostname')).toBe(one.id.replace('_', '-'));
   }, 60_000);
 });
+
+/** What comes back, null when nothing does for a while; each time by a socket of its own, as a program anew. */
+async function echoed({ address, publicPort }: Redirection, text: string): Promise<string | null> {
+  const socket = createSocket('udp4');
+  try {
+    const heard = once(socket, 'message', { signal: AbortSignal.timeout(500) }) as Promise<[Buffer]>;
+    socket.send(text, publicPort, address);
+    return String((await heard)[0]);
+  } catch {
+    return null;
+  } finally {
+    socket.close();
+  }
+}
 
 function addressesOfHost(): string[] {
   return Object.values(networkInterfaces()).flatMap((list) =>

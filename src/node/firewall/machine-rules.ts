@@ -31,6 +31,8 @@ export function machineRules(table: string, rules: MachineRules): FixedRules {
     `table inet ${own} {`,
     '  chain input {',
     '    type filter hook input priority -10; policy accept;',
+    // A host answers on any of its addresses, whichever interface a packet comes in by.
+    `    ip daddr ${gateway} iifname != { "lo", "${network}" } drop`,
     `    iifname != "${network}" accept`,
     '    ct state established,related accept',
     '    udp dport 67 accept',

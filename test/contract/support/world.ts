@@ -69,7 +69,7 @@ const KINDS: Record<string, Kind> = {
   '/storage/buckets/{id}': { make: (_world, { api }) => makeBucket(api), missing: () => newId('bkt') },
   '/operations/{id}': { make: (world, owner) => world.makeOperation(owner), missing: () => newId('op') },
   '/lxc/{id}': { make: (world, owner) => world.makeMachine(owner), missing: () => newId('lxc') },
-  '/lxc/{id}/power/{action}': { make: async () => 'start', missing: () => 'start', word: true },
+  '/lxc/{id}/power/{action}': { make: async () => 'start', missing: () => 'no-such-action', word: true },
   '/lxc/{id}/ports/{portId}': {
     make: async (_world, { api }, [id]) =>
       (await api.post(`/lxc/${id}/ports`, { targetPort: 22, protocol: 'tcp' })).expect(201).body.id as string,

@@ -119,7 +119,7 @@ export class MachineView {
   @ApiProperty({ type: 'integer' })
   diskGb!: number;
 
-  @ApiProperty({ format: 'ipv4', description: 'On the network of machines, behind the platform' })
+  @ApiProperty({ description: 'On the network of machines, behind the platform' })
   ipv4!: string;
 
   @ApiProperty({ type: [MachinePortView] })
