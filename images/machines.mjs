@@ -30,6 +30,12 @@ export const MACHINES = {
     ],
     enabled: ['systemd-networkd.service', 'berth-host-keys.service'],
     /** Work for real disks, boot loaders and devices, of which a container has none. */
-    disabled: ['fstrim.timer', 'e2scrub_all.timer', 'e2scrub_reap.service', 'systemd-pstore.service', 'getty@tty1.service'],
+    disabled: [
+      'fstrim.timer',
+      'e2scrub_all.timer',
+      'e2scrub_reap.service',
+      'systemd-pstore.service',
+      'getty@tty1.service',
+    ],
   },
 };

@@ -31,6 +31,8 @@ export async function guardDatabases(layout, { network, gateway, port }) {
 export async function eraseFirewall(layout) {
   const nft = findProgram('nft');
   const own = `table inet ${firewallTable(layout)}`;
-  const input = [own, `${own}_broker`, `${own}_databases`, `${own}_machines`].map((table) => `${table}\ndelete ${table}\n`).join('');
+  const input = [own, `${own}_broker`, `${own}_databases`, `${own}_machines`]
+    .map((table) => `${table}\ndelete ${table}\n`)
+    .join('');
   if (nft) await run(nft, ['-f', '-'], { input, title: 'nft' });
 }

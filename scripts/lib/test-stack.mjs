@@ -79,7 +79,9 @@ export async function bringTestStack(steps, { images }) {
   env.OBJECT_STORE_URL = objectStore(layout);
   if (imageBuild) {
     // Right away: until the bridge is there, another stack that is being started would choose the same.
-    await steps.step('engine for tests: project, pool, networks', async (note) => berth(env, ['engine', 'setup'], note));
+    await steps.step('engine for tests: project, pool, networks', async (note) =>
+      berth(env, ['engine', 'setup'], note),
+    );
   }
   await steps.step('MariaDB for databases of services', async () => {
     const { port, user, passwordFile, gateway } = await stack.startTenantDatabase();

@@ -58,34 +58,60 @@ onEngine('visitors of machines', () => {
 
   test('but for the port there is no way in for them, nor out to them for the machine', async () => {
     const tried = (target: string, port: number): string =>
-      execFileSync('ip', ['netns', 'exec', NAMESPACE, 'bash', '-c', `timeout 2 bash -c '</dev/tcp/${target}/${port}' 2>/dev/null && echo in || echo out`], {
-        encoding: 'utf8',
-      }).trim();
+      execFileSync(
+        'ip',
+        [
+          'netns',
+          'exec',
+          NAMESPACE,
+          'bash',
+          '-c',
+          `timeout 2 bash -c '</dev/tcp/${target}/${port}' 2>/dev/null && echo in || echo out`,
+        ],
+        {
+          encoding: 'utf8',
+        },
+      ).trim();
     expect(tried(OURS, door.publicPort)).toBe('in');
     expect(tried(hosting.berth.env.MACHINE_SUBNET!.split('/')[0]!, 53)).toBe('out');
-    const reach = (target: string): Promise<string> => key.untilIn(door, `timeout 2 bash -c '</dev/tcp/${target}' 2>/dev/null && echo in || echo out`, visit);
+    const reach = (target: string): Promise<string> =>
+      key.untilIn(door, `timeout 2 bash -c '</dev/tcp/${target}' 2>/dev/null && echo in || echo out`, visit);
     expect(await reach(`${OURS}/${hosting.berth.env.INTERNAL_PORT}`)).toBe('out');
   }, 60_000);
 
   test('a port that is given up leads nowhere', async () => {
     (await account.api.delete(`/lxc/${machine.id}/ports/${door.id}`)).expect(204);
     expect((await key.ssh(door, 'true', ['-o', 'ConnectTimeout=2'], visit)).code).not.toBe(0);
-    const again = await redirect(account.api, machine.id, { targetPort: 22, protocol: 'tcp', publicPort: door.publicPort });
+    const again = await redirect(account.api, machine.id, {
+      targetPort: 22,
+      protocol: 'tcp',
+      publicPort: door.publicPort,
+    });
     expect(await key.untilIn(again, 'echo again', visit)).toBe('again');
   }, 60_000);
 
   test("neither a service's port nor another machine's is given twice", async () => {
     const server = await runningServer(account.api);
     const { port } = server.primaryAllocation;
-    const taken = await account.api.post(`/lxc/${machine.id}/ports`, { targetPort: 80, protocol: 'tcp', publicPort: port });
+    const taken = await account.api.post(`/lxc/${machine.id}/ports`, {
+      targetPort: 80,
+      protocol: 'tcp',
+      publicPort: port,
+    });
     expect([taken.status, taken.body.code]).toEqual([409, 'port_taken']);
-    const answer = await account.api.post(`/servers/${server.id}/allocations`, { protocol: 'tcp', port: door.publicPort });
+    const answer = await account.api.post(`/servers/${server.id}/allocations`, {
+      protocol: 'tcp',
+      port: door.publicPort,
+    });
     expect([answer.status, answer.body.code]).toEqual([409, 'port_taken']);
   }, 120_000);
 });
 
 function removeNamespace(): void {
-  for (const args of [['netns', 'del', NAMESPACE], ['link', 'del', 'berthvis0']]) {
+  for (const args of [
+    ['netns', 'del', NAMESPACE],
+    ['link', 'del', 'berthvis0'],
+  ]) {
     try {
       execFileSync('ip', args, { stdio: 'ignore' });
     } catch {

@@ -22,11 +22,14 @@ onEngine('machines', () => {
 
   beforeAll(async () => {
     key = new SshKey();
-    hosting = await Hosting.start({ machines: true, env: { FIREWALL: 'on', FIREWALL_TABLE: TABLE, STOP_TIMEOUT_SECONDS: '20' } });
+    hosting = await Hosting.start({
+      machines: true,
+      env: { FIREWALL: 'on', FIREWALL_TABLE: TABLE, STOP_TIMEOUT_SECONDS: '20' },
+    });
     account = await hosting.berth.makeAccount();
     const { api } = account;
     const made = await Promise.all([createMachine(api, key.public), createMachine(api, key.public, { ramMb: 256 })]);
-    [one, two] = await Promise.all(made.map(({ id }) => reachMachine(api, id, 'RUNNING'))) as [Machine, Machine];
+    [one, two] = (await Promise.all(made.map(({ id }) => reachMachine(api, id, 'RUNNING')))) as [Machine, Machine];
     door = await redirect(api, one.id, { targetPort: 22, protocol: 'tcp' });
     otherDoor = await redirect(api, two.id, { targetPort: 22, protocol: 'tcp' });
     await Promise.all([key.untilIn(door), key.untilIn(otherDoor)]);
@@ -55,18 +58,24 @@ onEngine('machines', () => {
     const [first, second] = await Promise.all([key.ssh(door, own), key.ssh(otherDoor, own)]);
     expect(first.stdout.length).toBeGreaterThan(100);
     expect(second.stdout).not.toBe(first.stdout);
-    for (const word of first.stdout.split(/\s+/).filter((text) => text.length > 30)) expect(second.stdout).not.toContain(word);
+    for (const word of first.stdout.split(/\s+/).filter((text) => text.length > 30))
+      expect(second.stdout).not.toContain(word);
   });
 
   test('processors, memory and disk are what was asked for, and nothing may be nested', async () => {
     expect(await inside('nproc')).toBe('1');
-    expect(await inside('cat /sys/fs/cgroup/memory/memory.limit_in_bytes 2>/dev/null || cat /sys/fs/cgroup/memory.max')).toBe(
-      String(512 * 2 ** 20),
-    );
+    expect(
+      await inside('cat /sys/fs/cgroup/memory/memory.limit_in_bytes 2>/dev/null || cat /sys/fs/cgroup/memory.max'),
+    ).toBe(String(512 * 2 ** 20));
     expect(await inside('fallocate -l 1500M /big && rm /big && echo fits')).toBe('fits');
-    expect((await key.ssh(door, 'fallocate -l 2100M /big; code=$?; rm -f /big; exit $code')).stderr).toContain('quota exceeded');
+    expect((await key.ssh(door, 'fallocate -l 2100M /big; code=$?; rm -f /big; exit $code')).stderr).toContain(
+      'quota exceeded',
+    );
     expect(await inside('cat /proc/self/uid_map')).not.toMatch(/^\s*0\s+0\s/);
-    const [first, second] = await Promise.all([key.ssh(door, 'cat /proc/self/uid_map'), key.ssh(otherDoor, 'cat /proc/self/uid_map')]);
+    const [first, second] = await Promise.all([
+      key.ssh(door, 'cat /proc/self/uid_map'),
+      key.ssh(otherDoor, 'cat /proc/self/uid_map'),
+    ]);
     expect(first.stdout).not.toBe(second.stdout);
     expect((await key.ssh(door, 'unshare -Ur --pid --fork --mount-proc true')).stderr).toContain('not permitted');
   });
@@ -109,13 +118,24 @@ onEngine('machines', () => {
       const gateway = env.MACHINE_SUBNET!.split('/')[0]!;
       expect(await reachable([`${gateway} 53`])).toEqual([`${gateway} 53`]);
       const hosts = [gateway, hosting.gateway, ...addressesOfHost()];
-      const ports = [hostPort, 22, env.PORT, env.INTERNAL_PORT, env.METRICS_PORT, env.BROKER_PORT, env.CONSOLE_PORT, env.TENANT_DATABASE_PORT];
+      const ports = [
+        hostPort,
+        22,
+        env.PORT,
+        env.INTERNAL_PORT,
+        env.METRICS_PORT,
+        env.BROKER_PORT,
+        env.CONSOLE_PORT,
+        env.TENANT_DATABASE_PORT,
+      ];
       expect(await reachable(hosts.flatMap((host) => ports.map((port) => `${host} ${port}`)))).toEqual([]);
     }, 60_000);
 
     test('neither a service nor another machine nor a private address is reached, by whatever way', async () => {
       const service = await runningServer(account.api);
-      const [{ ip }] = await hosting.rows<{ ip: number }>('SELECT ip FROM app_addresses WHERE server_id = ?', [service.id]) as [{ ip: number }];
+      const [{ ip }] = (await hosting.rows<{ ip: number }>('SELECT ip FROM app_addresses WHERE server_id = ?', [
+        service.id,
+      ])) as [{ ip: number }];
       const address = [24, 16, 8, 0].map((shift) => Math.floor(Number(ip) / 2 ** shift) % 256).join('.');
       const port = service.primaryAllocation.port;
       expect(await reachable([`${address} ${port}`, `${two.ipv4} 22`, `${hosting.gateway} ${port}`])).toEqual([]);
@@ -130,7 +150,8 @@ onEngine('machines', () => {
 
     test("a neighbour's address, or a card's of one's own making, gets nothing through", async () => {
       const gateway = hosting.berth.env.MACHINE_SUBNET!.split('/')[0]!;
-      const ping = (from: string): Promise<string> => inside(`ping -c1 -W2 -I ${from} ${gateway} >/dev/null && echo answered || echo silence`);
+      const ping = (from: string): Promise<string> =>
+        inside(`ping -c1 -W2 -I ${from} ${gateway} >/dev/null && echo answered || echo silence`);
       expect(await ping(one.ipv4)).toBe('answered');
       await inside(`ip addr add ${two.ipv4}/32 dev eth0`);
       expect(await ping(two.ipv4)).toBe('silence');
@@ -144,7 +165,10 @@ onEngine('machines', () => {
 
   test('a console shows what root does on it, and a reader may only watch', async () => {
     const open = async (api = account.api): Promise<WingsClient> => {
-      const { token, socket } = (await api.get(`/lxc/${two.id}/console`)).expect(200).body as Record<'token' | 'socket', string>;
+      const { token, socket } = (await api.get(`/lxc/${two.id}/console`)).expect(200).body as Record<
+        'token' | 'socket',
+        string
+      >;
       const client = await WingsClient.connect(socket);
       client.send('auth', token);
       expect(await client.event('status')).toBe('running');
@@ -157,7 +181,10 @@ onEngine('machines', () => {
     watching.send('send command', 'echo not-by-me');
     expect(await watching.event('daemon error')).toMatch(/only watches/);
     WingsClient.closeAll();
-    const events = await hosting.rows<{ event: string }>("SELECT event FROM activity_events WHERE resource_id = ? AND event LIKE 'lxc:console%'", [two.id]);
+    const events = await hosting.rows<{ event: string }>(
+      "SELECT event FROM activity_events WHERE resource_id = ? AND event LIKE 'lxc:console%'",
+      [two.id],
+    );
     expect(events.map(({ event }) => event)).toContain('lxc:console.command');
   }, 60_000);
 
@@ -174,16 +201,23 @@ onEngine('machines', () => {
   test('a snapshot brings the disk back, and neither the limits nor the ports of then', async () => {
     const { api } = account;
     await inside('echo before > /root/mark; sync');
-    const made = (await api.post(`/lxc/${one.id}/snapshots`, { name: 'first' })).expect(201).body as { id: string; operationId: string };
+    const made = (await api.post(`/lxc/${one.id}/snapshots`, { name: 'first' })).expect(201).body as {
+      id: string;
+      operationId: string;
+    };
     expect((await ended(api, made.operationId)).body.status).toBe('DONE');
     await inside('echo after > /root/mark; sync');
     (await api.patch(`/lxc/${one.id}/resources`, { ramMb: 640 })).expect(200);
     const extra = await redirect(api, one.id, { targetPort: 22, protocol: 'tcp' });
-    const { operationId } = (await api.post(`/lxc/${one.id}/snapshots/${made.id}/restore`)).expect(202).body as { operationId: string };
+    const { operationId } = (await api.post(`/lxc/${one.id}/snapshots/${made.id}/restore`)).expect(202).body as {
+      operationId: string;
+    };
     expect((await ended(api, operationId)).body.status).toBe('DONE');
     expect((await api.get(`/lxc/${one.id}`)).body.status).toBe('RUNNING');
     expect(await key.untilIn(extra, 'cat /root/mark')).toBe('before');
-    expect(await inside('cat /sys/fs/cgroup/memory/memory.limit_in_bytes 2>/dev/null || cat /sys/fs/cgroup/memory.max')).toBe(String(640 * 2 ** 20));
+    expect(
+      await inside('cat /sys/fs/cgroup/memory/memory.limit_in_bytes 2>/dev/null || cat /sys/fs/cgroup/memory.max'),
+    ).toBe(String(640 * 2 ** 20));
     (await api.delete(`/lxc/${one.id}/snapshots/${made.id}`)).expect(204);
     await hosting.untilQuiet();
     expect((await api.get(`/lxc/${one.id}/snapshots`)).body).toEqual([]);
@@ -193,15 +227,23 @@ onEngine('machines', () => {
   test('switched off from inside it is STOPPED, and a start brings it back', async () => {
     await key.ssh(otherDoor, 'systemctl poweroff');
     await reachMachine(account.api, two.id, 'STOPPED');
-    const { operationId } = (await account.api.post(`/lxc/${two.id}/power/start`)).expect(202).body as { operationId: string };
+    const { operationId } = (await account.api.post(`/lxc/${two.id}/power/start`)).expect(202).body as {
+      operationId: string;
+    };
     expect((await ended(account.api, operationId)).body.status).toBe('DONE');
     expect(await key.untilIn(otherDoor, 'echo back')).toBe('back');
   }, 120_000);
 
   test('stop shuts it down cleanly, restart brings up another run', async () => {
-    const boot = await inside('cat /proc/sys/kernel/random/boot_id; systemctl show --property=UserspaceTimestampMonotonic');
-    await inside('printf "[Service]\\nType=oneshot\\nRemainAfterExit=yes\\nExecStop=/bin/touch /root/clean\\n" > /etc/systemd/system/mark.service; systemctl start mark');
-    const { operationId } = (await account.api.post(`/lxc/${one.id}/power/restart`)).expect(202).body as { operationId: string };
+    const boot = await inside(
+      'cat /proc/sys/kernel/random/boot_id; systemctl show --property=UserspaceTimestampMonotonic',
+    );
+    await inside(
+      'printf "[Service]\\nType=oneshot\\nRemainAfterExit=yes\\nExecStop=/bin/touch /root/clean\\n" > /etc/systemd/system/mark.service; systemctl start mark',
+    );
+    const { operationId } = (await account.api.post(`/lxc/${one.id}/power/restart`)).expect(202).body as {
+      operationId: string;
+    };
     expect((await ended(account.api, operationId)).body.status).toBe('DONE');
     await key.untilIn(door);
     expect(await inside('ls /root/clean')).toBe('/root/clean');
@@ -215,7 +257,11 @@ onEngine('machines', () => {
     expect(await hosting.inEngine()).not.toContain(`instance ${two.id.replace('_', '-')}`);
     expect(await hosting.rows('SELECT id FROM machine_ports WHERE machine_id = ?', [two.id])).toEqual([]);
     expect(await hosting.rows('SELECT port FROM port_claims WHERE port = ?', [otherDoor.publicPort])).toEqual([]);
-    const again = await redirect(account.api, one.id, { targetPort: 22, protocol: 'tcp', publicPort: otherDoor.publicPort });
+    const again = await redirect(account.api, one.id, {
+      targetPort: 22,
+      protocol: 'tcp',
+      publicPort: otherDoor.publicPort,
+    });
     expect(await key.untilIn(again, 'hostname')).toBe(one.id.replace('_', '-'));
   }, 60_000);
 });

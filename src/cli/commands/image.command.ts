@@ -50,7 +50,9 @@ export function imageCommand(): Command {
 
   image
     .command('build [name...]')
-    .description('build the runtime and machine images from Debian packages and hand them to the engine; what is unchanged is left')
+    .description(
+      'build the runtime and machine images from Debian packages and hand them to the engine; what is unchanged is left',
+    )
     .action(async (names: string[], _options: object, command: Command) => {
       await withEngine(async (engine, config) => {
         const builder = (await import(join(packageRoot(), 'images', 'build.mjs'))) as ImageBuilder;
@@ -74,12 +76,15 @@ export function imageCommand(): Command {
 
   image
     .command('add <alias>')
-    .description('let tenants make machines from an image of a simplestreams server; it needs an init and an SSH server')
+    .description(
+      'let tenants make machines from an image of a simplestreams server; it needs an init and an SSH server',
+    )
     .requiredOption('--server <url>', 'address of the server')
     .requiredOption('--source <name>', 'what the image is called there, such as debian/12/cloud')
     .option('--description <text>', 'what tenants read')
     .action(async (alias: string, options: AddOptions, command: Command) => {
-      if (!ALIAS.test(alias)) throw new CommandFailure('An alias is words of letters, digits, dots and dashes between slashes.');
+      if (!ALIAS.test(alias))
+        throw new CommandFailure('An alias is words of letters, digits, dots and dashes between slashes.');
       const { server, source, description } = options;
       await withEngine(async (engine) => {
         if ((await engine.listImages()).some((one) => one.alias === alias && one.properties[MACHINE] !== 'true')) {

@@ -47,7 +47,11 @@ test('every kind there is has its example here', () => {
 });
 
 test.each(Object.entries(GOOD))('%s is taken, with and without a comment', (kind, text) => {
-  for (const line of [`${kind} ${text}`, `${kind} ${text} ada@example`, `${kind} ${text} Ada's own key, 2026 ünïcode`]) {
+  for (const line of [
+    `${kind} ${text}`,
+    `${kind} ${text} ada@example`,
+    `${kind} ${text} Ada's own key, 2026 ünïcode`,
+  ]) {
     expect([line, judgeSshKey(line)]).toEqual([line, undefined]);
   }
 });
@@ -82,22 +86,46 @@ test.each<[why: string, key: unknown, code: string]>([
   ['a line without end', `${good} ${'x'.repeat(9000)}`, 'max_length'],
   ['no base64', 'ssh-ed25519 !!!!', 'encoding'],
   ['base64 without its padding', `ssh-ed25519 ${body('ssh-ed25519', Buffer.alloc(31)).replace(/=+$/, '')}`, 'encoding'],
-  ['base64 of the other alphabet', `ssh-ed25519 ${body('ssh-ed25519', Buffer.alloc(32, 255)).replace(/\//g, '_')}`, 'encoding'],
+  [
+    'base64 of the other alphabet',
+    `ssh-ed25519 ${body('ssh-ed25519', Buffer.alloc(32, 255)).replace(/\//g, '_')}`,
+    'encoding',
+  ],
   ['a body of another kind', `ssh-rsa ${ED25519}`, 'mismatch'],
   ['a body without a kind', `ssh-ed25519 ${POINT.toString('base64')}`, 'mismatch'],
   ['another curve inside', `ecdsa-sha2-nistp256 ${body('ecdsa-sha2-nistp256', 'nistp384', P256)}`, 'mismatch'],
   ['a body cut short', `ssh-ed25519 ${Buffer.from(ED25519, 'base64').subarray(0, -1).toString('base64')}`, 'key_body'],
   ['a point that is too long', `ssh-ed25519 ${body('ssh-ed25519', Buffer.alloc(33))}`, 'key_body'],
   ['something after the key', `ssh-ed25519 ${body('ssh-ed25519', POINT, 'more')}`, 'key_body'],
-  ['a compressed point', `ecdsa-sha2-nistp256 ${body('ecdsa-sha2-nistp256', 'nistp256', Buffer.alloc(33, 2))}`, 'key_body'],
+  [
+    'a compressed point',
+    `ecdsa-sha2-nistp256 ${body('ecdsa-sha2-nistp256', 'nistp256', Buffer.alloc(33, 2))}`,
+    'key_body',
+  ],
   ['a point off the curve', `ecdsa-sha2-nistp256 ${body('ecdsa-sha2-nistp256', 'nistp256', offCurve)}`, 'key_body'],
   ['a short modulus', `ssh-rsa ${body('ssh-rsa', ...rsaParts(1024))}`, 'key_size'],
-  ['an even modulus', `ssh-rsa ${body('ssh-rsa', RSA[0], Buffer.concat([RSA[1].subarray(0, -1), Buffer.of(0)]))}`, 'key_body'],
+  [
+    'an even modulus',
+    `ssh-rsa ${body('ssh-rsa', RSA[0], Buffer.concat([RSA[1].subarray(0, -1), Buffer.of(0)]))}`,
+    'key_body',
+  ],
   ['exponent one', `ssh-rsa ${body('ssh-rsa', Buffer.of(1), RSA[1])}`, 'key_body'],
   ['a negative modulus', `ssh-rsa ${body('ssh-rsa', RSA[0], Buffer.alloc(256, 0xff))}`, 'key_body'],
-  ['a modulus with needless zeros', `ssh-rsa ${body('ssh-rsa', RSA[0], Buffer.concat([Buffer.of(0), RSA[1]]))}`, 'key_body'],
-  ['a hardware key for no application', `sk-ssh-ed25519@openssh.com ${body('sk-ssh-ed25519@openssh.com', POINT)}`, 'key_body'],
-  ['a hardware key for the web', `sk-ssh-ed25519@openssh.com ${body('sk-ssh-ed25519@openssh.com', POINT, 'https://x')}`, 'key_body'],
+  [
+    'a modulus with needless zeros',
+    `ssh-rsa ${body('ssh-rsa', RSA[0], Buffer.concat([Buffer.of(0), RSA[1]]))}`,
+    'key_body',
+  ],
+  [
+    'a hardware key for no application',
+    `sk-ssh-ed25519@openssh.com ${body('sk-ssh-ed25519@openssh.com', POINT)}`,
+    'key_body',
+  ],
+  [
+    'a hardware key for the web',
+    `sk-ssh-ed25519@openssh.com ${body('sk-ssh-ed25519@openssh.com', POINT, 'https://x')}`,
+    'key_body',
+  ],
 ])('%s is refused', (_why, key, code) => {
   expect(judgeSshKey(key)).toMatchObject({ code });
 });

@@ -38,7 +38,8 @@ export const KEY_KINDS = Object.keys(KINDS);
  */
 export function judgeSshKey(text: unknown): KeyFault | undefined {
   if (typeof text !== 'string') return { code: 'type', detail: 'must be text' };
-  if (text.length > MAX_LENGTH) return { code: 'max_length', detail: `must not have more than ${MAX_LENGTH} characters` };
+  if (text.length > MAX_LENGTH)
+    return { code: 'max_length', detail: `must not have more than ${MAX_LENGTH} characters` };
   if (/[\r\n\0]/.test(text)) return { code: 'one_line', detail: 'must be one line' };
   if (/\p{Cc}|\p{Cf}|\u2028|\u2029/u.test(text) || !text.isWellFormed())
     return { code: 'control_character', detail: 'must not hold control characters' };
@@ -91,7 +92,8 @@ function ed25519(fields: Fields): KeyFault | undefined {
 
 function ecdsa(fields: Fields, curve: string): KeyFault | undefined {
   const { crv, bytes } = CURVES[curve]!;
-  if (fields.text() !== curve) return { code: 'mismatch', detail: `must have a body that is of the curve ${curve} too` };
+  if (fields.text() !== curve)
+    return { code: 'mismatch', detail: `must have a body that is of the curve ${curve} too` };
   const point = fields.next();
   if (point?.length !== 1 + 2 * bytes || point[0] !== 4) return broken(`must hold an uncompressed point of ${curve}`);
   const coordinate = (from: number) => point.subarray(from, from + bytes).toString('base64url');

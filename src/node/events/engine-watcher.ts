@@ -38,7 +38,8 @@ export class EngineWatcher {
   start(): void {
     this.engine.watch(
       ({ instance, kind }) => {
-        if (kind === 'stopped' && (SERVICE.test(instance) || MACHINE.test(instance))) this.inBackground(this.stopped(instance));
+        if (kind === 'stopped' && (SERVICE.test(instance) || MACHINE.test(instance)))
+          this.inBackground(this.stopped(instance));
       },
       () => {
         this.reportSoon(0);

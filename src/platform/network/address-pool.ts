@@ -74,10 +74,9 @@ export class AddressPool {
 
   async release(tx: Tx, holderId: string): Promise<void> {
     const { name, holder } = this.table;
-    await tx.manager.query(
-      `UPDATE ${name} SET ${holder} = NULL, released_at = UTC_TIMESTAMP(3) WHERE ${holder} = ?`,
-      [holderId],
-    );
+    await tx.manager.query(`UPDATE ${name} SET ${holder} = NULL, released_at = UTC_TIMESTAMP(3) WHERE ${holder} = ?`, [
+      holderId,
+    ]);
   }
 
   private async reuse(tx: Tx, holderId: string, condition: string): Promise<string | null> {

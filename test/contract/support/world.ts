@@ -115,7 +115,10 @@ async function makeBackup(api: Api, serverId: string): Promise<string> {
 }
 
 async function makeSnapshot(api: Api, machineId: string): Promise<string> {
-  const made = (await api.post(`/lxc/${machineId}/snapshots`, {})).expect(201).body as { id: string; operationId: string };
+  const made = (await api.post(`/lxc/${machineId}/snapshots`, {})).expect(201).body as {
+    id: string;
+    operationId: string;
+  };
   await api.waitFor(`/operations/${made.operationId}`, 'DONE');
   return made.id;
 }

@@ -162,7 +162,11 @@ async function prepare(engine: Engine, settings: Record<string, string>, images:
   for (const alias of images) {
     const file = newestImage(alias);
     if (present.get(alias) === file) continue;
-    await engine.importImage({ alias, file: join(IMAGES, file), properties: { [FILE]: file, ...(alias === MACHINE ? DESCRIBED : {}) } });
+    await engine.importImage({
+      alias,
+      file: join(IMAGES, file),
+      properties: { [FILE]: file, ...(alias === MACHINE ? DESCRIBED : {}) },
+    });
   }
 }
 
@@ -175,7 +179,9 @@ const IMAGES = stack.env().BERTH_IMAGE_DIR!;
 
 /** The file that `npm test` built for this image. */
 function newestImage(alias: string): string {
-  const files = readdirSync(IMAGES).filter((name) => name.startsWith(`${alias.replace('/', '-')}-`) && name.endsWith('.tar.zst'));
+  const files = readdirSync(IMAGES).filter(
+    (name) => name.startsWith(`${alias.replace('/', '-')}-`) && name.endsWith('.tar.zst'),
+  );
   const age = (name: string): number => statSync(join(IMAGES, name)).mtimeMs;
   const [newest] = files.sort((a, b) => age(b) - age(a));
   if (newest === undefined)

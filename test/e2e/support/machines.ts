@@ -53,7 +53,12 @@ export class SshKey {
   }
 
   /** Runs a command as root of the machine behind this port; `before` is put before the client's own command. */
-  async ssh({ address, publicPort }: Redirection, command: string, more: string[] = [], before: string[] = []): Promise<Ended> {
+  async ssh(
+    { address, publicPort }: Redirection,
+    command: string,
+    more: string[] = [],
+    before: string[] = [],
+  ): Promise<Ended> {
     const options = {
       BatchMode: 'yes',
       ConnectTimeout: '10',
@@ -63,9 +68,20 @@ export class SshKey {
       UserKnownHostsFile: '/dev/null',
     };
     const args = Object.entries(options).flatMap(([name, value]) => ['-o', `${name}=${value}`]);
-    const [file, ...rest] = [...before, 'ssh', ...more, ...args, '-i', this.file, '-p', String(publicPort), `root@${address}`, command];
+    const [file, ...rest] = [
+      ...before,
+      'ssh',
+      ...more,
+      ...args,
+      '-i',
+      this.file,
+      '-p',
+      String(publicPort),
+      `root@${address}`,
+      command,
+    ];
     try {
-      return { code: 0, ...(await run(file!, rest, { timeout: 60_000 })) };
+      return { code: 0, ...(await run(file, rest, { timeout: 60_000 })) };
     } catch (error) {
       const { code, stdout = '', stderr = '' } = error as { code?: number; stdout?: string; stderr?: string };
       return { code: typeof code === 'number' ? code : -1, stdout, stderr };
@@ -75,9 +91,11 @@ export class SshKey {
   /** What the command printed, once the machine lets anybody in. */
   async untilIn(port: Redirection, command = 'true', before: string[] = []): Promise<string> {
     let last: Ended | null = null;
-    await until('a login', async () => (last = await this.ssh(port, command, [], before)).code === 0, 60_000).catch((cause: unknown) => {
-      throw new Error(`no login: ${last?.stderr}`, { cause });
-    });
+    await until('a login', async () => (last = await this.ssh(port, command, [], before)).code === 0, 60_000).catch(
+      (cause: unknown) => {
+        throw new Error(`no login: ${last?.stderr}`, { cause });
+      },
+    );
     return last!.stdout.trim();
   }
 }

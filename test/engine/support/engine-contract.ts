@@ -293,6 +293,7 @@ export function engineContract(target: EngineTarget): void {
         rxBytes: 0,
         txBytes: 0,
         startedAt: null,
+        rootBytes: expect.any(Number) as number,
       });
     });
   });

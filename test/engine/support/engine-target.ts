@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Engine, InstanceSpec } from '../../../src/drivers/engine/engine.js';
+import type { Engine, InstanceSpec, MachineSpec } from '../../../src/drivers/engine/engine.js';
 import type { Program } from './programs.js';
 
 export type Overrides = Partial<Omit<InstanceSpec, 'environment' | 'name'>> & {
@@ -16,7 +16,11 @@ export abstract class EngineTarget {
 
   abstract readonly engine: Engine;
   abstract readonly network: { name: string; gateway: string; prefix: string };
+  /** Where machines are put, in a target that has been readied for them. */
+  abstract readonly machineNetwork: { name: string; gateway: string; prefix: string };
   abstract open(): Promise<void>;
+  /** The machines' network, and the image `debian/12`. */
+  abstract openMachines(): Promise<void>;
   abstract close(): Promise<void>;
   /** A second connection to where nothing listens. */
   abstract unreachable(): Promise<Engine>;
@@ -62,6 +66,25 @@ export abstract class EngineTarget {
         ...environment,
       },
     };
+  }
+
+  /** Makes a stopped machine; it is removed by `clean`. */
+  async makeMachine(overrides: Partial<MachineSpec> = {}): Promise<MachineSpec> {
+    const name = this.newName();
+    const { prefix, name: network } = this.machineNetwork;
+    const spec: MachineSpec = {
+      name,
+      owner: `owner-of-${name}`,
+      image: 'debian/12',
+      limits: { cpus: 1, memoryMb: 256, diskMb: 2048, processes: 500 },
+      network: { name: network, address: `${prefix}.${250 - (this.nextAddress++ % 200)}` },
+      authorizedKey: 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f nobody',
+      ports: [],
+      ...overrides,
+    };
+    this.made.push(name);
+    await this.inCreationTurn(() => this.engine.createMachine(spec));
+    return spec;
   }
 
   async clean(): Promise<void> {

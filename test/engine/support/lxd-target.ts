@@ -17,6 +17,8 @@ const {
   ENGINE_POOL_SIZE_GB,
   APP_NETWORK,
   APP_SUBNET,
+  MACHINE_NETWORK,
+  MACHINE_SUBNET,
   BERTH_IMAGE_DIR,
 } = process.env;
 
@@ -26,6 +28,7 @@ export const hasLxd = Boolean(ENGINE_URL);
 export class LxdTarget extends EngineTarget {
   readonly engine: Engine;
   readonly network: { name: string; gateway: string; prefix: string };
+  readonly machineNetwork: { name: string; gateway: string; prefix: string };
   readonly options = {
     url: ENGINE_URL ?? 'unix:/nonexistent',
     project: ENGINE_PROJECT ?? 'berth-test',
@@ -37,11 +40,9 @@ export class LxdTarget extends EngineTarget {
   constructor(group = 0) {
     super('LXD');
     this.engine = createEngine(this.options);
-    const [gateway = '', length = '24'] = (APP_SUBNET ?? '10.158.0.1/20').split('/');
-    const octets = gateway.split('.').map(Number);
-    const spare = 2 ** Math.max(0, 24 - Number(length));
-    const prefix = [octets[0], octets[1], (octets[2] ?? 0) + spare - 1 - group].join('.');
-    this.network = { name: APP_NETWORK ?? 'berthtest0', gateway, prefix };
+    const app = APP_SUBNET ?? '10.158.0.1/20';
+    this.network = { name: APP_NETWORK ?? 'berthtest0', ...lastAddresses(app, group) };
+    this.machineNetwork = { name: MACHINE_NETWORK ?? 'berthtest0m', ...lastAddresses(machineSubnet, group) };
   }
 
   async open(): Promise<void> {
@@ -52,6 +53,12 @@ export class LxdTarget extends EngineTarget {
       engine.ensureNetwork({ name: this.network.name, gateway: APP_SUBNET ?? '10.158.0.1/20' }),
     ]);
     await this.importImages(['nodejs']);
+  }
+
+  async openMachines(): Promise<void> {
+    const { name } = this.machineNetwork;
+    await this.engine.ensureNetwork({ name, gateway: machineSubnet, dhcp: true });
+    await this.importImages(['debian/12']);
   }
 
   async importImages(names: string[]): Promise<void> {
@@ -122,4 +129,14 @@ export class LxdTarget extends EngineTarget {
     const encoded = Buffer.from(source).toString('base64');
     return { INSTALL_COMMAND: installCommand ?? `echo ${encoded} | base64 -d > index.js` };
   }
+}
+
+const machineSubnet = MACHINE_SUBNET ?? '10.58.0.1/20';
+
+/** The gateway of a subnet, and the first three numbers of addresses at its end. */
+function lastAddresses(subnet: string, group: number): { gateway: string; prefix: string } {
+  const [gateway = '', length = '24'] = subnet.split('/');
+  const octets = gateway.split('.').map(Number);
+  const spare = 2 ** Math.max(0, 24 - Number(length));
+  return { gateway, prefix: [octets[0], octets[1], (octets[2] ?? 0) + spare - 1 - group].join('.') };
 }

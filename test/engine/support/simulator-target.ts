@@ -4,8 +4,9 @@ import { EngineTarget } from './engine-target.js';
 import type { Program } from './programs.js';
 
 export class SimulatorTarget extends EngineTarget {
-  readonly engine = new SimulatorEngine({ images: ['nodejs'], startMs: 5 });
+  readonly engine = new SimulatorEngine({ images: ['nodejs', 'debian/12'], startMs: 5 });
   readonly network = { name: 'simulated0', gateway: '10.0.0.1', prefix: '10.0.0' };
+  readonly machineNetwork = { name: 'simulated1', gateway: '10.0.1.1', prefix: '10.0.1' };
 
   constructor() {
     super('simulator');
@@ -13,6 +14,11 @@ export class SimulatorTarget extends EngineTarget {
 
   async open(): Promise<void> {
     await this.engine.ensureNetwork({ name: this.network.name, gateway: `${this.network.gateway}/24` });
+  }
+
+  async openMachines(): Promise<void> {
+    const { name, gateway } = this.machineNetwork;
+    await this.engine.ensureNetwork({ name, gateway: `${gateway}/24`, dhcp: true });
   }
 
   async close(): Promise<void> {

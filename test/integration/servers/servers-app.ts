@@ -41,6 +41,8 @@ import { stack } from '../../support/stack.js';
 import { until } from '../../support/until.js';
 
 const SUBNET = { name: 'berth0', gateway: '10.158.0.1/16' };
+const MACHINES = { name: 'berth0m', gateway: '10.58.0.1/16', dhcp: true };
+const MACHINE_IMAGE = { alias: 'debian/12', sizeBytes: 1, properties: { 'berth.machine': 'true', os: 'Debian' } };
 
 let contexts = 0;
 
@@ -64,7 +66,7 @@ export class ServersApp {
     providers: Provider[] = [],
   ): Promise<ServersApp> {
     const [database, redis] = await Promise.all([TestDatabase.create(ENTITIES), RedisServer.start()]);
-    const engine = new SimulatorEngine({ images: ['nodejs'], networks: [SUBNET], startMs: 5 });
+    const engine = new SimulatorEngine({ images: ['nodejs', MACHINE_IMAGE], networks: [SUBNET, MACHINES], startMs: 5 });
     const folder = mkdtempSync(join(tmpdir(), 'berth-blobs-'));
     const all = {
       OBJECT_STORE_URL: `file:${folder}`,
@@ -73,6 +75,8 @@ export class ServersApp {
       ENGINE_URL: 'simulator:',
       APP_NETWORK: SUBNET.name,
       APP_SUBNET: SUBNET.gateway,
+      MACHINE_NETWORK: MACHINES.name,
+      MACHINE_SUBNET: MACHINES.gateway,
       OPERATION_LEASE_SECONDS: '2',
       VAULT_ANCHOR_FILE: join(folder, 'vault-anchor'),
       ...settings,

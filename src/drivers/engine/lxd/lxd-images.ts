@@ -39,13 +39,21 @@ export class LxdImages {
   async fetchImage({ alias, server, source, properties }: RemoteImage): Promise<void> {
     const fetched = await this.context.operations.run('POST', '/images', {
       body: {
-        source: { type: 'image', mode: 'pull', protocol: 'simplestreams', server, alias: source, image_type: 'container' },
+        source: {
+          type: 'image',
+          mode: 'pull',
+          protocol: 'simplestreams',
+          server,
+          alias: source,
+          image_type: 'container',
+        },
         auto_update: false,
       },
       waitMs: IMPORT_MS,
     });
     const fingerprint = fetched?.metadata?.fingerprint;
-    if (typeof fingerprint !== 'string') throw new EngineError('failed', `${source}: the engine does not say what it got`);
+    if (typeof fingerprint !== 'string')
+      throw new EngineError('failed', `${source}: the engine does not say what it got`);
     const path = `/images/${fingerprint}`;
     const record = await this.context.transport.get<ImageRecord>(path);
     const body = { properties: { ...record.properties, ...properties } };

@@ -59,6 +59,8 @@ export class LxdMachines {
   async restoreSnapshot(name: string, snapshot: string): Promise<void> {
     const { status } = await this.context.transport.get<InstanceRecord>(path(name));
     if (stateOf(status) !== 'stopped') throw new EngineError('conflict', `${name} runs`);
+    if (!(await this.listSnapshots(name)).includes(snapshot))
+      throw new EngineError('not_found', `Snapshot ${snapshot} of ${name} not found`);
     await this.context.operations.run('PUT', path(name), { body: { restore: snapshot }, waitMs: SNAPSHOT_MS });
   }
 

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import { checkEnvironment, checkInstanceName } from '../environment-rules.js';
 import {
@@ -25,6 +24,7 @@ import {
   type WorkshopSpec,
 } from '../engine.js';
 import { simulateExec } from './simulated-exec.js';
+import { type GivenImage, SimulatedImages } from './simulated-images.js';
 import { SimulatedInstance, type ProgramBehaviour } from './simulated-instance.js';
 import { RealClock, type SimulatorClock } from './simulator-clock.js';
 import { SimulatedWorkshop, simulateTools } from './simulated-workshop.js';
@@ -40,7 +40,7 @@ export interface SimulatorOptions {
   clock?: SimulatorClock;
   startMs?: number;
   /** Images and networks that are there from the start. */
-  images?: (string | Pick<EngineImage, 'alias' | 'sizeBytes' | 'properties'>)[];
+  images?: readonly GivenImage[];
   networks?: NetworkSpec[];
 }
 
@@ -55,7 +55,7 @@ export class SimulatorEngine extends Engine {
   readonly faults = new SimulatorFaults();
   private readonly clock: SimulatorClock;
   private readonly startMs: number;
-  private readonly images = new Map<string, EngineImage>();
+  private readonly images: SimulatedImages;
   private readonly networks = new Map<string, NetworkSpec>();
   private readonly volumes = new Map<string, SimulatedVolume>();
   private readonly instances = new Map<string, SimulatedInstance>();
@@ -67,10 +67,7 @@ export class SimulatorEngine extends Engine {
     super();
     this.clock = clock;
     this.startMs = startMs;
-    for (const image of images) {
-      const { alias, sizeBytes, properties } = typeof image === 'string' ? { alias: image, sizeBytes: 0, properties: {} } : image;
-      this.addImage(alias, sizeBytes, properties);
-    }
+    this.images = new SimulatedImages(images);
     for (const network of networks) this.networks.set(network.name, { ...network });
   }
 
@@ -111,7 +108,7 @@ export class SimulatorEngine extends Engine {
 
   override async listImages(): Promise<EngineImage[]> {
     await this.enter('listImages');
-    return structuredClone([...this.images.values()]);
+    return this.images.all();
   }
 
   override async importImage(image: {
@@ -120,12 +117,12 @@ export class SimulatorEngine extends Engine {
     properties: Record<string, string>;
   }): Promise<void> {
     await this.enter('importImage');
-    this.addImage(image.alias, (await stat(image.file)).size, image.properties);
+    this.images.add(image.alias, (await stat(image.file)).size, image.properties);
   }
 
   override async fetchImage({ alias, properties }: RemoteImage): Promise<void> {
     await this.enter('fetchImage');
-    this.addImage(alias, 0, properties);
+    this.images.add(alias, 0, properties);
   }
 
   override async createVolume(volume: VolumeSpec): Promise<void> {
@@ -178,10 +175,8 @@ export class SimulatorEngine extends Engine {
 
   override async createInstance(spec: InstanceSpec): Promise<void> {
     await this.enter('createInstance');
-    checkInstanceName(spec.name);
     checkEnvironment(spec.environment);
-    if (this.instances.has(spec.name)) throw new EngineError('exists', `Instance ${spec.name} exists`);
-    if (!this.images.has(spec.image)) throw new EngineError('not_found', `Image ${spec.image} not found`);
+    this.mustBeFree(spec);
     if (!this.networks.has(spec.network.name)) throw new EngineError('not_found', 'Network not found');
     this.volume(spec.volume);
     this.instances.set(spec.name, new SimulatedInstance(structuredClone(spec), this.clock, this.emit));
@@ -189,10 +184,8 @@ export class SimulatorEngine extends Engine {
 
   override async createMachine(spec: MachineSpec): Promise<void> {
     await this.enter('createMachine');
-    checkInstanceName(spec.name);
     if (/[\r\n\0]/.test(spec.authorizedKey)) throw new EngineError('invalid', 'The key is more than one line');
-    if (this.instances.has(spec.name)) throw new EngineError('exists', `Instance ${spec.name} exists`);
-    if (!this.images.has(spec.image)) throw new EngineError('not_found', `Image ${spec.image} not found`);
+    this.mustBeFree(spec);
     if (!this.networks.has(spec.network.name)) throw new EngineError('not_found', 'Network not found');
     this.instances.set(spec.name, new SimulatedMachine(structuredClone(spec), this.clock, this.emit));
   }
@@ -283,9 +276,7 @@ export class SimulatorEngine extends Engine {
 
   override async createWorkshop(spec: WorkshopSpec): Promise<void> {
     await this.enter('createWorkshop');
-    checkInstanceName(spec.name);
-    if (this.instances.has(spec.name)) throw new EngineError('exists', `Instance ${spec.name} exists`);
-    if (!this.images.has(spec.image)) throw new EngineError('not_found', `Image ${spec.image} not found`);
+    this.mustBeFree(spec);
     this.volume(spec.volume);
     this.instances.set(spec.name, new SimulatedWorkshop(structuredClone(spec), this.clock));
   }
@@ -366,6 +357,12 @@ export class SimulatorEngine extends Engine {
     return instance;
   }
 
+  private mustBeFree({ name, image }: { name: string; image: string }): void {
+    checkInstanceName(name);
+    if (this.instances.has(name)) throw new EngineError('exists', `Instance ${name} exists`);
+    if (!this.images.has(image)) throw new EngineError('not_found', `Image ${image} not found`);
+  }
+
   private machine(name: string): SimulatedMachine {
     const machine = this.instance(name);
     if (!(machine instanceof SimulatedMachine)) throw new EngineError('not_found', `Machine ${name} not found`);
@@ -382,13 +379,6 @@ export class SimulatorEngine extends Engine {
     const volume = this.volumes.get(name);
     if (!volume) throw new EngineError('not_found', `Volume ${name} not found`);
     return volume;
-  }
-
-  private addImage(alias: string, sizeBytes: number, properties: Record<string, string>): void {
-    const fingerprint = createHash('sha256')
-      .update(`${alias}:${JSON.stringify(properties)}`)
-      .digest('hex');
-    this.images.set(alias, { alias, fingerprint, sizeBytes, properties: { ...properties } });
   }
 
   private describeVolume({ name, sizeMb, owner, createdAt }: SimulatedVolume): EngineVolume {

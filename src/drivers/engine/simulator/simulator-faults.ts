@@ -13,6 +13,11 @@ export class SimulatorFaults {
     this.planned.push({ method, remaining: nth, error });
   }
 
+  /** What was planned and has not come is not going to. */
+  forgetPlan(): void {
+    this.planned.length = 0;
+  }
+
   /** From now on every call fails as if nothing listened. */
   goAway(): void {
     this.away = true;

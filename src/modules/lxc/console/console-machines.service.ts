@@ -3,7 +3,11 @@ import { In } from 'typeorm';
 import type { Principal } from '../../../platform/auth/principal.js';
 import { Database } from '../../../platform/database/database.js';
 import { conflict } from '../../../platform/errors/domain-error.js';
-import { ConsoleHolders, type ConsoleHolder, type HolderStanding } from '../../servers/console/console-holders.service.js';
+import {
+  ConsoleHolders,
+  type ConsoleHolder,
+  type HolderStanding,
+} from '../../servers/console/console-holders.service.js';
 import { MachinePowerService } from '../machine-power.service.js';
 import { MACHINE_POWER, type MachinePower } from '../machine-status.js';
 import { Machine } from '../machine.entity.js';

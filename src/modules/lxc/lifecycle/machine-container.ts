@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { setTimeout as delay } from 'node:timers/promises';
 import { Config } from '../../../config/config.js';
 import { Engine, type MachineLimits, type PublishedPort } from '../../../drivers/engine/engine.js';
 import { InstanceMoves, tolerate } from '../../instances/lifecycle/instance-moves.service.js';
@@ -9,6 +10,7 @@ import { MachineRepository } from '../machine.repository.js';
 import type { MachinePort } from '../ports/machine-port.entity.js';
 
 const MAX_PROCESSES = 4096;
+const ASK_AGAIN_MS = 500;
 
 /** Idempotent moves of one machine's container, that the operations are made of. */
 @Injectable()
@@ -42,10 +44,17 @@ export class MachineContainer {
     return this.moves.start(engineName(machineId));
   }
 
-  /** A clean shutdown, or by force when it takes too long: nobody could end it otherwise. */
+  /**
+   * A clean shutdown, or by force when it takes too long: nobody could end it otherwise. An init that has just begun does not
+   * hear it yet, so it is asked again.
+   */
   async stop(machineId: string): Promise<void> {
     const name = engineName(machineId);
-    if (!(await this.moves.stop(name, this.config.stopTimeoutSeconds * 1000))) await this.moves.kill(name);
+    const deadline = Date.now() + this.config.stopTimeoutSeconds * 1000;
+    while (!(await this.moves.stop(name, Math.max(1000, deadline - Date.now())))) {
+      if (Date.now() > deadline) return this.moves.kill(name);
+      await delay(ASK_AGAIN_MS);
+    }
   }
 
   /** A machine whose creation failed has no container; its next one is made by the rows. */

@@ -52,7 +52,9 @@ export class MachineCreateWorker extends OperationHandler {
       await this.container.ensure(machine);
     } catch (error) {
       if (error instanceof EngineError && error.code === 'not_found') {
-        throw new OperationFailed('image_gone', `The image ${machine.image} is not offered any more.`, { cause: error });
+        throw new OperationFailed('image_gone', `The image ${machine.image} is not offered any more.`, {
+          cause: error,
+        });
       }
       throw error;
     }

@@ -3,7 +3,11 @@ import { In } from 'typeorm';
 import { Database } from '../../../platform/database/database.js';
 import { EventRecorder, SYSTEM } from '../../../platform/events/event-recorder.js';
 import { OperationsService } from '../../../platform/operations/operations.service.js';
-import { InstanceWatchers, type InstanceWatcher, type SeenInstance } from '../../instances/instance-watchers.service.js';
+import {
+  InstanceWatchers,
+  type InstanceWatcher,
+  type SeenInstance,
+} from '../../instances/instance-watchers.service.js';
 import type { MachineStatus } from '../machine-status.js';
 import { Machine } from '../machine.entity.js';
 import { machineIdOf } from '../machine.operations.js';

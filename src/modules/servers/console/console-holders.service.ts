@@ -34,7 +34,7 @@ export class ConsoleHolders {
   }
 
   async onNode(nodeId: string, ids: string[]): Promise<HolderStanding[]> {
-    const standings = this.all.map((holder) => {
+    const standings = this.all.map(async (holder) => {
       const its = ids.filter((id) => id.startsWith(holder.prefix));
       return its.length === 0 ? [] : holder.onNode(nodeId, its);
     });
