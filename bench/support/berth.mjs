@@ -128,7 +128,10 @@ export class BenchBerth {
   /** Ends the process and removes what it left, the services first. */
   async stop() {
     for (const { id } of await this.call('GET', '/servers')) await this.call('DELETE', `/servers/${id}`);
-    await until(async () => (await this.query('SELECT COUNT(*) AS n FROM servers'))[0].n === 0, 120);
+    const { containers } = await this.call('GET', '/lxc');
+    for (const { id } of containers) await this.call('DELETE', `/lxc/${id}`);
+    const left = 'SELECT (SELECT COUNT(*) FROM servers) + (SELECT COUNT(*) FROM machines) AS n';
+    await until(async () => Number((await this.query(left))[0].n) === 0, 120);
     this.child.kill('SIGTERM');
     await new Promise((resolve) => this.child.once('exit', resolve));
     await this.onServer(`DROP DATABASE ${this.name}`);

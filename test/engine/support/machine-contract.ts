@@ -50,7 +50,7 @@ export function machineContract(target: EngineTarget): void {
     expect((await engine.getInstance(spec.name)).state).toBe('running');
     // An init that has just begun does not hear that it is to stop.
     await until('a clean stop', () =>
-      engine.stopInstance(spec.name, 30_000).then(
+      engine.stopInstance(spec.name, 5000).then(
         () => true,
         (error: EngineError) => {
           if (error.code !== 'timeout') throw error;

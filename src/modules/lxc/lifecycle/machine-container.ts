@@ -10,7 +10,9 @@ import { MachineRepository } from '../machine.repository.js';
 import type { MachinePort } from '../ports/machine-port.entity.js';
 
 const MAX_PROCESSES = 4096;
-const ASK_AGAIN_MS = 500;
+/** How long one request to shut down is waited for before the next. */
+const PATIENCE_MS = 6000;
+const ASK_AGAIN_MS = 300;
 
 /** Idempotent moves of one machine's container, that the operations are made of. */
 @Injectable()
@@ -51,7 +53,7 @@ export class MachineContainer {
   async stop(machineId: string): Promise<void> {
     const name = engineName(machineId);
     const deadline = Date.now() + this.config.stopTimeoutSeconds * 1000;
-    while (!(await this.moves.stop(name, Math.max(1000, deadline - Date.now())))) {
+    while (!(await this.moves.stop(name, Math.min(PATIENCE_MS, Math.max(1000, deadline - Date.now()))))) {
       if (Date.now() > deadline) return this.moves.kill(name);
       await delay(ASK_AGAIN_MS);
     }
