@@ -1,12 +1,11 @@
 import { chmod, mkdir, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { run } from './run.mjs';
-import { COMMON_ARGUMENTS, emptyDevices } from './rootfs.mjs';
+import { COMMON_ARGUMENTS, emptyDevices, mmdebstrap } from './rootfs.mjs';
 
 /** A Debian tree with an init of its own, and with apt: it is for its owner to change. */
 export async function bootstrapMachine({ target, suite, packages, sources, onLine }) {
   const args = [...COMMON_ARGUMENTS, '--variant=minbase', `--include=${packages.join(',')}`, suite, target, '-'];
-  await run('mmdebstrap', args, { input: `${sources.join('\n')}\n`, onLine });
+  await mmdebstrap(args, sources, onLine);
 }
 
 /** Takes away whatever names the machine it was built on or would be the same in every machine, and sets the units. */

@@ -41,7 +41,7 @@ export async function extend({ target, suite, packages, sources, onLine }) {
 }
 
 /** In a mount namespace of its own: what it mounts below the tree is nobody else's to hold, and is gone when it ends. */
-async function mmdebstrap(args, sources, onLine) {
+export async function mmdebstrap(args, sources, onLine) {
   const namespace = ['--mount', '--propagation', 'private', '--'];
   await run('unshare', [...namespace, 'mmdebstrap', ...args], { input: `${sources.join('\n')}\n`, onLine });
 }

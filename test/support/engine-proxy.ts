@@ -29,8 +29,8 @@ interface Trap extends FaultPoint {
   seen: number;
 }
 
-/** A service's own name, or that of something made aside for it. */
-const SERVICE = /(srv|bak|rst|old)-([0-9a-z]{26})/;
+/** A service's own name, or that of something made aside for it; or a machine's. */
+const SERVICE = /(srv|bak|rst|old|lxc)-([0-9a-z]{26})/;
 
 /**
  * Stands between a process of ours and the engine's Unix socket. Notes what is asked, holds chosen requests before they
@@ -195,15 +195,17 @@ export class EngineProxy {
     const begun = operation === undefined ? undefined : this.operations.get(operation);
     if (begun) return { subject: begun.subject, what: `wait for ${begun.what}` };
     const text = body.length < 65_536 ? body.toString() : '';
-    const [, , ulid] = SERVICE.exec(path) ?? SERVICE.exec(text) ?? [];
-    const subject = ulid === undefined ? null : `srv-${ulid}`;
+    const [, found, ulid] = SERVICE.exec(path) ?? SERVICE.exec(text) ?? [];
+    const subject = ulid === undefined ? null : `${found === 'lxc' ? 'lxc' : 'srv'}-${ulid}`;
     const file = new URLSearchParams(query).get('path');
     const details = [file?.split('/').pop(), stateAction(path, text)].filter((detail) => detail !== undefined);
     return {
       subject,
-      what: [method, path.replace(SERVICE, (_, kind: string) => (kind === 'srv' ? 'X' : `${kind}-X`)), ...details].join(
-        ' ',
-      ),
+      what: [
+        method,
+        path.replace(SERVICE, (_, kind: string) => (['srv', 'lxc'].includes(kind) ? 'X' : `${kind}-X`)),
+        ...details,
+      ].join(' '),
     };
   }
 

@@ -1,0 +1,87 @@
+import { engineName } from '../../src/modules/lxc/machine.operations.js';
+import type { Api } from '../support/api.js';
+import type { FaultPoint } from '../support/engine-proxy.js';
+import { Hosting, onEngine } from './support/hosting.js';
+import { KilledWorker, pointsOf } from './support/killed-worker.js';
+import { createMachine, redirect, SshKey, type Machine, type Redirection } from './support/machines.js';
+
+/**
+ * A worker is killed where an operation on a machine is half done. The points are a choice: what services are made of has a
+ * test of its own that tries every one, and machines go by the same moves.
+ */
+onEngine('a worker that is killed in the middle of a machine', () => {
+  let hosting: Hosting;
+  let worker: KilledWorker;
+  let api: Api;
+  let key: SshKey;
+  let pilot: Machine;
+  let door: Redirection;
+
+  beforeAll(async () => {
+    key = new SshKey();
+    hosting = await Hosting.start({ machines: true, roles: ['api', 'node'], env: { STOP_TIMEOUT_SECONDS: '20' } });
+    api = (await hosting.berth.makeAccount()).api;
+    worker = await KilledWorker.start(hosting);
+    pilot = await createMachine(api, key.public);
+    await hosting.untilQuiet();
+  }, 180_000);
+  afterAll(async () => {
+    await worker?.close();
+    await hosting?.close();
+    key?.remove();
+  });
+
+  /** Of all points those of one kind of request, the last of them. */
+  function lastOf(points: FaultPoint[], what: RegExp, when: FaultPoint['when']): FaultPoint {
+    const found = points.filter((point) => what.test(point.what) && point.when === when).at(-1);
+    if (!found) throw new Error(`no ${when} ${what} among ${points.map((point) => point.what).join(', ')}`);
+    return found;
+  }
+
+  const status = async (id: string): Promise<string> =>
+    ((await api.get(`/lxc/${id}`)).expect(200).body as Machine).status;
+
+  test('while it creates: each machine is there once, runs, and lets its owner in', async () => {
+    const points = pointsOf(worker.proxy.requestsOf(engineName(pilot.id)));
+    const chosen = [
+      lastOf(points, /^wait for POST \S*\/instances$/, 'after'),
+      lastOf(points, /files authorized_keys$/, 'before'),
+      lastOf(points, /^wait for PUT .*start$/, 'after'),
+    ];
+    worker.proxy.holdNewcomers(chosen);
+    const made = await Promise.all(chosen.map(() => createMachine(api, key.public)));
+    await worker.interrupt();
+    expect(worker.proxy.ahead).toEqual([]);
+    for (const { id } of made) expect(await status(id)).toBe('RUNNING');
+    expect(await hosting.inEngine()).toEqual([pilot, ...made].map(({ id }) => `instance ${engineName(id)}`).sort());
+    for (const { id } of made) await key.untilIn(await redirect(api, id, { targetPort: 22, protocol: 'tcp' }));
+    await Promise.all(made.map(({ id }) => api.delete(`/lxc/${id}`)));
+    await hosting.untilQuiet();
+  }, 300_000);
+
+  test('while it restores: the disk, the limits and the ports are what they should be', async () => {
+    door = await redirect(api, pilot.id, { targetPort: 22, protocol: 'tcp' });
+    await key.untilIn(door, 'echo before > /root/mark; sync');
+    const { id } = (await api.post(`/lxc/${pilot.id}/snapshots`, {})).expect(201).body as { id: string };
+    await hosting.untilQuiet();
+    await key.untilIn(door, 'echo after > /root/mark; sync');
+    (await api.patch(`/lxc/${pilot.id}/resources`, { ramMb: 640 })).expect(200);
+    worker.proxy.hold(engineName(pilot.id), { what: 'PUT /instances/X', occurrence: 0, when: 'after' });
+    (await api.post(`/lxc/${pilot.id}/snapshots/${id}/restore`)).expect(202);
+    await worker.interrupt();
+    expect(worker.proxy.ahead).toEqual([]);
+    expect(await status(pilot.id)).toBe('RUNNING');
+    expect(await key.untilIn(door, 'cat /root/mark')).toBe('before');
+    expect((await hosting.engine.getInstance(engineName(pilot.id))).limits.memoryMb).toBe(640);
+  }, 300_000);
+
+  test('while it deletes: nothing is left', async () => {
+    worker.proxy.hold(engineName(pilot.id), { what: 'DELETE /instances/X', occurrence: 0, when: 'after' });
+    (await api.delete(`/lxc/${pilot.id}`)).expect(204);
+    await worker.interrupt();
+    expect(worker.proxy.ahead).toEqual([]);
+    expect(await hosting.inEngine()).toEqual([]);
+    expect(await hosting.rows('SELECT id FROM machines')).toEqual([]);
+    expect(await hosting.rows('SELECT port FROM port_claims')).toEqual([]);
+  }, 120_000);
+});
