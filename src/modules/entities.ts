@@ -3,6 +3,7 @@ import { IdempotencyKey } from '../platform/http/idempotency-key.entity.js';
 import { Operation } from '../platform/operations/operation.entity.js';
 import { ACCOUNT_ENTITIES } from './accounts/account-entities.js';
 import { DATABASE_ENTITIES } from './databases/database-entities.js';
+import { NocodeProject } from './nocode/project.entity.js';
 import { HostingNode } from './nodes/node.entity.js';
 import { Notification } from './notifications/notification.entity.js';
 import { SERVER_ENTITIES } from './servers/server-entities.js';
@@ -21,4 +22,5 @@ export const ENTITIES = [
   ...DATABASE_ENTITIES,
   ...VAULT_ENTITIES,
   ...STORAGE_ENTITIES,
+  NocodeProject,
 ];

@@ -3,6 +3,8 @@ import { ACCOUNT_PANEL_CONTROLLERS } from '../modules/accounts/account-controlle
 import { DatabasesPanelController } from '../modules/databases/databases.panel.controller.js';
 import { DatabasesModule } from '../modules/databases/databases.module.js';
 import { DbConnectionPanelController } from '../modules/databases/db-connection/db-connection.panel.controller.js';
+import { NocodePanelController } from '../modules/nocode/nocode.panel.controller.js';
+import { NocodeModule } from '../modules/nocode/nocode.module.js';
 import { NotificationsPanelController } from '../modules/notifications/notifications.panel.controller.js';
 import { NotificationsModule } from '../modules/notifications/notifications.module.js';
 import { OperationsPanelController } from '../modules/operations/operations.panel.controller.js';
@@ -23,7 +25,7 @@ import { VaultModule } from '../modules/vault/vault.module.js';
 
 /** What stands under `/panel`. */
 @Module({
-  imports: [ServersModule, DatabasesModule, NotificationsModule, VaultModule, StorageModule],
+  imports: [ServersModule, DatabasesModule, NotificationsModule, VaultModule, StorageModule, NocodeModule],
   controllers: [
     ...ACCOUNT_PANEL_CONTROLLERS,
     ServersPanelController,
@@ -39,6 +41,7 @@ import { VaultModule } from '../modules/vault/vault.module.js';
     ServerVaultPanelController,
     AccountVaultPanelController,
     StoragePanelController,
+    NocodePanelController,
     OperationsPanelController,
     NotificationsPanelController,
   ],

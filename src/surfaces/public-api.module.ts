@@ -3,6 +3,8 @@ import { ACCOUNT_PUBLIC_CONTROLLERS } from '../modules/accounts/account-controll
 import { DatabasesPublicController } from '../modules/databases/databases.public.controller.js';
 import { DatabasesModule } from '../modules/databases/databases.module.js';
 import { DbConnectionPublicController } from '../modules/databases/db-connection/db-connection.public.controller.js';
+import { NocodePublicController } from '../modules/nocode/nocode.public.controller.js';
+import { NocodeModule } from '../modules/nocode/nocode.module.js';
 import { NotificationsPublicController } from '../modules/notifications/notifications.public.controller.js';
 import { NotificationsModule } from '../modules/notifications/notifications.module.js';
 import { OperationsPublicController } from '../modules/operations/operations.public.controller.js';
@@ -23,7 +25,7 @@ import { VaultModule } from '../modules/vault/vault.module.js';
 
 /** What stands under `/api/v1`. */
 @Module({
-  imports: [ServersModule, DatabasesModule, NotificationsModule, VaultModule, StorageModule],
+  imports: [ServersModule, DatabasesModule, NotificationsModule, VaultModule, StorageModule, NocodeModule],
   controllers: [
     ...ACCOUNT_PUBLIC_CONTROLLERS,
     ServersPublicController,
@@ -39,6 +41,7 @@ import { VaultModule } from '../modules/vault/vault.module.js';
     ServerVaultPublicController,
     AccountVaultPublicController,
     StoragePublicController,
+    NocodePublicController,
     OperationsPublicController,
     NotificationsPublicController,
   ],

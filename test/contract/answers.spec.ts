@@ -107,6 +107,8 @@ describe('lists', () => {
     },
     storage_listBuckets: async ({ api }) =>
       (await api.post('/storage/buckets', { name: `row-${newId('bkt').slice(-20)}` })).expect(201),
+    nocode_list: async ({ api }) =>
+      (await api.post('/nocode/projects', { name: 'row', data: '[]' })).expect(201),
     // Rows that only time makes.
     schedules_runs: (_walker, [, sid]) =>
       berth.database.query(

@@ -11,6 +11,8 @@ const SPECIAL: Record<string, Body> = {
   accountVault_put: { key: 'CONTRACT', value: 'x' },
   databases_query: { sql: 'SELECT 1' },
   databases_import: { sql: 'SELECT 1' },
+  nocode_create: { name: 'contract', data: '{}' },
+  nocode_save: { name: 'contract', data: '{}' },
   chat_set: { userId: '123456789012345678' },
 };
 

@@ -67,6 +67,11 @@ const KINDS: Record<string, Kind> = {
   },
   '/vault/{secretId}': { make: (_world, { api }) => makeSecret(api, '/vault'), missing: () => newId('sec') },
   '/storage/buckets/{id}': { make: (_world, { api }) => makeBucket(api), missing: () => newId('bkt') },
+  '/nocode/projects/{id}': {
+    make: async (_world, { api }) =>
+      (await api.post('/nocode/projects', { name: 'made', data: '{"pages":[]}' })).expect(201).body.id as string,
+    missing: () => newId('prj'),
+  },
   '/operations/{id}': { make: (world, owner) => world.makeOperation(owner), missing: () => newId('op') },
   '/keys/{id}': {
     make: async (_world, { panel }) =>
