@@ -6,6 +6,8 @@ import { DATABASE_ENTITIES } from './databases/database-entities.js';
 import { NocodeProject } from './nocode/project.entity.js';
 import { HostingNode } from './nodes/node.entity.js';
 import { Notification } from './notifications/notification.entity.js';
+import { SeoScan } from './seo/scans/scan.entity.js';
+import { SeoScanUse } from './seo/scans/scan-use.entity.js';
 import { SERVER_ENTITIES } from './servers/server-entities.js';
 import { STORAGE_ENTITIES } from './storage/storage-entities.js';
 import { VAULT_ENTITIES } from './vault/vault-entities.js';
@@ -23,4 +25,6 @@ export const ENTITIES = [
   ...VAULT_ENTITIES,
   ...STORAGE_ENTITIES,
   NocodeProject,
+  SeoScan,
+  SeoScanUse,
 ];

@@ -17,6 +17,8 @@ import { SettingsPanelController } from '../modules/servers/settings/settings.pa
 import { ServersModule } from '../modules/servers/servers.module.js';
 import { SftpPanelController } from '../modules/servers/sftp/sftp.panel.controller.js';
 import { ServersPanelController } from '../modules/servers/servers.panel.controller.js';
+import { SeoPanelController } from '../modules/seo/seo.panel.controller.js';
+import { SeoModule } from '../modules/seo/seo.module.js';
 import { StoragePanelController } from '../modules/storage/storage.panel.controller.js';
 import { StorageModule } from '../modules/storage/storage.module.js';
 import { AccountVaultPanelController } from '../modules/vault/account-vault.panel.controller.js';
@@ -25,7 +27,7 @@ import { VaultModule } from '../modules/vault/vault.module.js';
 
 /** What stands under `/panel`. */
 @Module({
-  imports: [ServersModule, DatabasesModule, NotificationsModule, VaultModule, StorageModule, NocodeModule],
+  imports: [ServersModule, DatabasesModule, NotificationsModule, VaultModule, StorageModule, NocodeModule, SeoModule],
   controllers: [
     ...ACCOUNT_PANEL_CONTROLLERS,
     ServersPanelController,
@@ -42,6 +44,7 @@ import { VaultModule } from '../modules/vault/vault.module.js';
     AccountVaultPanelController,
     StoragePanelController,
     NocodePanelController,
+    SeoPanelController,
     OperationsPanelController,
     NotificationsPanelController,
   ],

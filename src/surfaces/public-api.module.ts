@@ -17,6 +17,8 @@ import { SettingsPublicController } from '../modules/servers/settings/settings.p
 import { ServersModule } from '../modules/servers/servers.module.js';
 import { SftpPublicController } from '../modules/servers/sftp/sftp.public.controller.js';
 import { ServersPublicController } from '../modules/servers/servers.public.controller.js';
+import { SeoPublicController } from '../modules/seo/seo.public.controller.js';
+import { SeoModule } from '../modules/seo/seo.module.js';
 import { StoragePublicController } from '../modules/storage/storage.public.controller.js';
 import { StorageModule } from '../modules/storage/storage.module.js';
 import { AccountVaultPublicController } from '../modules/vault/account-vault.public.controller.js';
@@ -25,7 +27,7 @@ import { VaultModule } from '../modules/vault/vault.module.js';
 
 /** What stands under `/api/v1`. */
 @Module({
-  imports: [ServersModule, DatabasesModule, NotificationsModule, VaultModule, StorageModule, NocodeModule],
+  imports: [ServersModule, DatabasesModule, NotificationsModule, VaultModule, StorageModule, NocodeModule, SeoModule],
   controllers: [
     ...ACCOUNT_PUBLIC_CONTROLLERS,
     ServersPublicController,
@@ -42,6 +44,7 @@ import { VaultModule } from '../modules/vault/vault.module.js';
     AccountVaultPublicController,
     StoragePublicController,
     NocodePublicController,
+    SeoPublicController,
     OperationsPublicController,
     NotificationsPublicController,
   ],

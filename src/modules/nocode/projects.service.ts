@@ -5,9 +5,9 @@ import { conflict, notFound, quotaExceeded } from '../../platform/errors/domain-
 import { actorOf, EventRecorder } from '../../platform/events/event-recorder.js';
 import { decodeCursor, Page, type PageQuery } from '../../platform/http/page.js';
 import { newId } from '../../platform/ids/id.js';
+import { packText, unpackText } from '../../platform/packing/packed-text.js';
 import { QuotaLock } from '../accounts/quota-lock.service.js';
-import { packDocument, unpackDocument } from './document-store.js';
-import { projectView, type ProjectDetail, type ProjectQuota, type ProjectView } from './dto/project.dto.js';
+import { MAX_DOCUMENT_BYTES, projectView, type ProjectDetail, type ProjectQuota, type ProjectView } from './dto/project.dto.js';
 import { NocodeProject } from './project.entity.js';
 import { ProjectRepository, type Changes } from './project.repository.js';
 
@@ -52,11 +52,11 @@ export class ProjectsService {
 
   async get({ accountId }: Principal, id: string): Promise<ProjectDetail> {
     const project = await this.projects.findWhole(this.database, accountId, id);
-    return { ...projectView(project), data: await unpackDocument(project.document) };
+    return { ...projectView(project), data: await unpackText(project.document, MAX_DOCUMENT_BYTES) };
   }
 
   async create(caller: Principal, { name, document }: NewProject): Promise<ProjectView> {
-    const packed = await packDocument(document);
+    const packed = await packText(document);
     return this.database.transaction((tx) =>
       this.add(tx, caller, 'nocode:create', async () => ({ name, bytes: document.length, document: packed })),
     );
@@ -75,7 +75,7 @@ export class ProjectsService {
   async save({ accountId }: Principal, id: string, { name, document, revision }: ProjectSave): Promise<ProjectView> {
     const changes: Changes = {
       ...(name === undefined ? {} : { name }),
-      ...(document === undefined ? {} : { bytes: document.length, document: await packDocument(document) }),
+      ...(document === undefined ? {} : { bytes: document.length, document: await packText(document) }),
     };
     return this.database.transaction(async (tx) => {
       const saved = await this.projects.save(tx, accountId, id, changes, revision);

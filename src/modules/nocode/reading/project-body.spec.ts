@@ -7,18 +7,15 @@ import { readProjectBody, type ProjectBody } from './project-body.js';
 
 /** A request with this body in pieces of `size`; `taken` counts what was asked for. */
 function requestOf(body: Buffer, size = body.length || 1): IncomingMessage & { taken: number } {
-  const request = Object.assign(
-    Readable.from(
-      (function* () {
-        for (let at = 0; at < body.length; at += size) {
-          request.taken += size;
-          yield body.subarray(at, at + size);
-        }
-      })(),
-      { objectMode: true, highWaterMark: 1 },
-    ),
-    { headers: { 'content-type': 'application/json', 'transfer-encoding': 'chunked' }, taken: 0 },
-  ) as unknown as IncomingMessage & { taken: number };
+  const counter = { headers: { 'content-type': 'application/json', 'transfer-encoding': 'chunked' }, taken: 0 };
+  const pieces = function* (): Generator<Buffer> {
+    for (let at = 0; at < body.length; at += size) {
+      request.taken += size;
+      yield body.subarray(at, at + size);
+    }
+  };
+  const stream: object = Readable.from(pieces(), { objectMode: true, highWaterMark: 1 });
+  const request = Object.assign(stream as IncomingMessage, counter);
   return request;
 }
 
