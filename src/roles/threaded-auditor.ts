@@ -3,14 +3,10 @@ import type { FetchedPage } from '../modules/seo/audits/page.js';
 import type { AuditedPage } from '../modules/seo/audits/page-audit.js';
 import { PageAuditor, UnreadablePage } from '../modules/seo/audits/page-auditor.js';
 
-export interface AuditJob {
-  id: number;
-  page: FetchedPage;
-}
+export type AuditOutcome = { audited: AuditedPage } | { failed: string };
 
-export type AuditOutcome = { id: number } & ({ audited: AuditedPage } | { failed: string });
-
-const MEMORY_MB = 128;
+/** Far more than the largest page that is read takes: a thread that reaches its limit may take the process with it. */
+const MEMORY_MB = 512;
 /** The largest page that is taken in is judged in a fraction of it. */
 const LONGEST_MS = 10_000;
 
@@ -19,9 +15,8 @@ const LONGEST_MS = 10_000;
  * memory or time takes the thread with it; the next page gets a new one.
  */
 export class ThreadedAuditor extends PageAuditor {
-  private thread: Worker | undefined;
+  private thread: AuditThread | undefined;
   private last: Promise<unknown> = Promise.resolve();
-  private jobs = 0;
 
   override audit(page: FetchedPage): Promise<AuditedPage> {
     const mine = this.last.then(() => this.run(page));
@@ -30,42 +25,60 @@ export class ThreadedAuditor extends PageAuditor {
   }
 
   async close(): Promise<void> {
-    await this.thread?.terminate();
+    await this.thread?.end();
     this.thread = undefined;
   }
 
   private async run(page: FetchedPage): Promise<AuditedPage> {
-    const thread = (this.thread ??= this.start());
-    const id = ++this.jobs;
-    const timer = setTimeout(() => void thread.terminate(), LONGEST_MS);
+    const thread = (this.thread ??= new AuditThread());
+    let isLate = false;
+    const timer = setTimeout(() => {
+      isLate = true;
+      void thread.end();
+    }, LONGEST_MS);
+    let outcome: AuditOutcome;
     try {
-      const outcome = await new Promise<AuditOutcome>((resolve, reject) => {
-        thread.once('message', resolve);
-        thread.once('error', reject);
-        thread.once('exit', () => reject(new Error('the thread ended')));
-        thread.postMessage({ id, page } satisfies AuditJob);
-      });
-      if ('audited' in outcome) return outcome.audited;
-      throw new UnreadablePage(outcome.failed);
+      outcome = await thread.judge(page);
     } catch (error) {
-      if (error instanceof UnreadablePage) throw error;
       this.thread = undefined;
-      await thread.terminate();
-      throw new UnreadablePage('the page took too much memory or time', { cause: error });
+      await thread.end();
+      const isTooMuch = isLate || (error as { code?: string }).code === 'ERR_WORKER_OUT_OF_MEMORY';
+      throw isTooMuch ? new UnreadablePage('the page took too much memory or time', { cause: error }) : error;
     } finally {
       clearTimeout(timer);
-      thread.removeAllListeners();
-      // What it says when nobody listens any more is said by its end.
-      thread.on('error', () => undefined);
+    }
+    if ('audited' in outcome) return outcome.audited;
+    throw new UnreadablePage(outcome.failed);
+  }
+}
+
+/** A thread that judges one page at a time, until it fails. */
+class AuditThread {
+  private readonly worker: Worker;
+  private waiting: PromiseWithResolvers<AuditOutcome> | undefined;
+
+  constructor() {
+    this.worker = new Worker(new URL('./audit-thread.js', import.meta.url), {
+      resourceLimits: { maxOldGenerationSizeMb: MEMORY_MB },
+    });
+    this.worker.on('message', (outcome: AuditOutcome) => this.waiting?.resolve(outcome));
+    this.worker.on('error', (error) => this.waiting?.reject(error));
+    this.worker.on('exit', () => this.waiting?.reject(new Error('the thread of the auditor ended')));
+    // It waits for work; the process does not wait for it.
+    this.worker.unref();
+  }
+
+  async judge(page: FetchedPage): Promise<AuditOutcome> {
+    this.waiting = Promise.withResolvers();
+    this.worker.postMessage(page);
+    try {
+      return await this.waiting.promise;
+    } finally {
+      this.waiting = undefined;
     }
   }
 
-  private start(): Worker {
-    const thread = new Worker(new URL('./audit-thread.js', import.meta.url), {
-      resourceLimits: { maxOldGenerationSizeMb: MEMORY_MB },
-    });
-    // It waits for work; the process does not wait for it.
-    thread.unref();
-    return thread;
+  async end(): Promise<void> {
+    await this.worker.terminate();
   }
 }

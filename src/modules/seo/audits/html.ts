@@ -1,4 +1,11 @@
-import { html as vocabulary, parse, type DefaultTreeAdapterTypes as Tree } from 'parse5';
+import {
+  defaultTreeAdapter,
+  html as vocabulary,
+  parse,
+  type DefaultTreeAdapterMap,
+  type DefaultTreeAdapterTypes as Tree,
+  type TreeAdapter,
+} from 'parse5';
 
 /** An element of a page, with what holds around it. */
 export interface Element {
@@ -16,6 +23,8 @@ export interface Element {
 
 const NO_TEXT = new Set(['script', 'style', 'template', 'noscript', 'head', 'title']);
 const SNIPPET = 200;
+/** The largest pages of the web have a tenth of it. */
+const MOST_PARTS = 200_000;
 
 /**
  * A page as parsed by the rules of HTML. Gone through once and without recursion, so that no depth of nesting is too much;
@@ -26,7 +35,7 @@ export class Html {
   private readonly byTag = new Map<string, Element[]>();
 
   constructor(source: string) {
-    const document = parse(source);
+    const document = parse(source, { treeAdapter: countingAdapter() });
     const stack: [Tree.ChildNode, Element | null][] = [];
     pushChildren(stack, document, null);
     while (stack.length > 0) {
@@ -113,6 +122,29 @@ function attributesOf(node: Tree.Element): Map<string, string> {
 function hides(attributes: Map<string, string>): boolean {
   if (attributes.has('hidden') || attributes.get('aria-hidden') === 'true') return true;
   return /(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)/i.test(attributes.get('style') ?? '');
+}
+
+/**
+ * Counts what a page is made of while it is made: some pages of a few kilobytes come to millions of elements, and a thread that
+ * runs out of memory may take the process with it.
+ */
+function countingAdapter(): TreeAdapter<DefaultTreeAdapterMap> {
+  let parts = 0;
+  const count = (more: number): void => {
+    parts += more;
+    if (parts > MOST_PARTS) throw new Error(`the page has more than ${MOST_PARTS} elements, attributes and comments`);
+  };
+  return {
+    ...defaultTreeAdapter,
+    createElement: (tag, namespace, attributes) => {
+      count(1 + attributes.length);
+      return defaultTreeAdapter.createElement(tag, namespace, attributes);
+    },
+    createCommentNode: (data) => {
+      count(1);
+      return defaultTreeAdapter.createCommentNode(data);
+    },
+  };
 }
 
 /** The first one on top. */

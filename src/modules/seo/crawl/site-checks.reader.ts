@@ -36,11 +36,11 @@ export class SiteChecks {
       );
       return [];
     }
-    let map = readSitemap(file.text, file.truncated);
+    let map = await readSitemap(file.text, file.truncated);
     const [child] = map.entries;
     if (map.kind === 'sitemapindex' && child && URL.canParse(child) && new URL(child).host === this.home.host) {
       const part = await this.quietly(() => this.visit.file(new URL(child)));
-      if (part && part.status < 400) map = readSitemap(part.text, part.truncated);
+      if (part && part.status < 400) map = await readSitemap(part.text, part.truncated);
     }
     for (const fault of map.faults)
       this.note('sitemap', url.href, cut(file.text.trim(), 80), fault, 'Correct the sitemap.');

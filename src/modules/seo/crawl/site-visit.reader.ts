@@ -14,6 +14,9 @@ const MAX_DECODED_BYTES = 5 * 1_048_576;
 /** Of all that is fetched for one scan, unpacked. */
 const MAX_SCAN_BYTES = 32 * 1_048_576;
 const LONGEST_DELAY_MS = 2_000;
+/** Of robots.txt and of an address: what they are held against each other with takes the product of both. */
+const MAX_ROBOTS = 100_000;
+const MAX_ADDRESS = 500;
 const READABLE = /^(text\/(html|plain|xml)|application\/(xhtml\+xml|xml|[\w.]+\+xml))$/;
 const HTML = /^(text\/html|application\/xhtml\+xml)$/;
 
@@ -55,7 +58,8 @@ export class SiteVisit {
     mustBeHtml(answer);
     const site = new URL(answer.url);
     this.robots = await this.readRobots(site);
-    this.rules = robotsRules(site, this.robots);
+    const { status, content } = this.robots;
+    this.rules = robotsRules(site, { status, content: content.slice(0, MAX_ROBOTS) });
     return { ...answer, robots: this.robots };
   }
 
@@ -83,7 +87,7 @@ export class SiteVisit {
   }
 
   private mayAsk(url: URL): boolean {
-    return !this.isOver && this.rules?.isAllowed(url.href, BOT) !== false;
+    return !this.isOver && url.href.length <= MAX_ADDRESS && this.rules?.isAllowed(url.href, BOT) !== false;
   }
 
   private async readRobots(site: URL): Promise<RobotsFile> {

@@ -1,3 +1,4 @@
+import { setImmediate as others } from 'node:timers/promises';
 import sax from 'sax';
 
 export interface Sitemap {
@@ -10,8 +11,11 @@ export interface Sitemap {
 
 const MOST_ENTRIES = 50_000;
 
-/** Reads a sitemap without making a tree of it; entities are not expanded but for the five that XML has. */
-export function readSitemap(text: string, truncated: boolean): Sitemap {
+/**
+ * Reads a sitemap without making a tree of it, letting others have their turn; entities are not expanded but for the five that
+ * XML has.
+ */
+export async function readSitemap(text: string, truncated: boolean): Promise<Sitemap> {
   const sitemap: Sitemap = { kind: 'none', entries: [], faults: [] };
   const parser = sax.parser(true, { strictEntities: true } as sax.SAXOptions);
   let [broken, inLoc, loc] = [false, false, ''];
@@ -34,6 +38,7 @@ export function readSitemap(text: string, truncated: boolean): Sitemap {
   };
   for (let at = 0; at < text.length && !broken && sitemap.entries.length <= MOST_ENTRIES; at += 65_536) {
     parser.write(text.slice(at, at + 65_536));
+    await others();
   }
   if (!broken && !truncated && sitemap.entries.length <= MOST_ENTRIES) parser.close();
   if (broken) sitemap.faults.push('The sitemap is no well-formed XML.');
