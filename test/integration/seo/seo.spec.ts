@@ -15,7 +15,7 @@ let person: TestAccount;
 
 beforeAll(async () => {
   [site, other] = await Promise.all([FixtureSite.start(), FixtureSite.start()]);
-  berth = await startBerth({ roles: ['api'], databaseHost: false, env: { SCAN_ALLOW_ADDRESSES: '127.0.0.1' } });
+  berth = await startBerth({ roles: ['api'], databaseHost: false });
   person = await berth.makeAccount();
   await setScans(person, 10_000);
 });
@@ -177,7 +177,7 @@ describe('a target that is refused (422)', () => {
   });
 
   test('an address that is not named is refused, though it stands open, and tells nothing', async () => {
-    const careful = await startBerth({ roles: ['api'], databaseHost: false });
+    const careful = await startBerth({ roles: ['api'], databaseHost: false, env: { SCAN_ALLOW_ADDRESSES: '' } });
     try {
       const account = await careful.makeAccount();
       site.become({ '/': { body: 'inside' } });

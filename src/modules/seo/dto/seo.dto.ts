@@ -19,7 +19,12 @@ function judgeUrl(value: unknown): Fault | undefined {
 }
 
 export class ScanDto {
-  @CustomField(judgeUrl, { type: 'string', minLength: 1, maxLength: MAX_URL, example: 'https://example.com/' })
+  @CustomField(judgeUrl, {
+    type: 'string',
+    format: 'uri',
+    description: `At most ${MAX_URL} characters`,
+    example: 'https://example.com/',
+  })
   url!: string;
 
   @IntField({ min: 1, max: MOST_SCAN_PAGES, optional: true, description: 'Pages of the site at most (1 when absent)' })
