@@ -1,4 +1,4 @@
-import { Delete, Get, HttpCode, Patch, Post, Query, Req } from '@nestjs/common';
+import { Delete, Get, HttpCode, Patch, Post, Query, Req, Res } from '@nestjs/common';
 import {
   ApiBody,
   ApiCreatedResponse,
@@ -7,7 +7,7 @@ import {
   ApiOperation,
   ApiResponse,
 } from '@nestjs/swagger';
-import type { Request } from 'express';
+import type { Request, Response } from 'express';
 import { Caller } from '../../platform/auth/caller.decorator.js';
 import type { Principal } from '../../platform/auth/principal.js';
 import { Scope } from '../../platform/auth/scope.decorator.js';
@@ -23,6 +23,7 @@ import {
   SaveProjectDto,
 } from './dto/project.dto.js';
 import { ProjectSaves } from './project-saves.service.js';
+import { sendProject } from './project-answer.js';
 import { ProjectsService } from './projects.service.js';
 
 /** Routes of the no-code builder's projects, the same on both surfaces. */
@@ -49,8 +50,8 @@ export abstract class NocodeRoutes {
   @Get('projects/:id')
   @Scope('read')
   @ApiOkResponse({ type: ProjectDetail })
-  get(@Caller() caller: Principal, @IdParam('prj') id: string): Promise<ProjectDetail> {
-    return this.projects.get(caller, id);
+  async get(@Caller() caller: Principal, @IdParam('prj') id: string, @Res() response: Response): Promise<void> {
+    sendProject(response, await this.projects.get(caller, id));
   }
 
   @Post('projects')

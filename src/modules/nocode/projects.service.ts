@@ -5,24 +5,30 @@ import { conflict, notFound, quotaExceeded } from '../../platform/errors/domain-
 import { actorOf, EventRecorder } from '../../platform/events/event-recorder.js';
 import { decodeCursor, Page, type PageQuery } from '../../platform/http/page.js';
 import { newId } from '../../platform/ids/id.js';
-import { packText, unpackText } from '../../platform/packing/packed-text.js';
+import { packText, unpackBytes } from '../../platform/packing/packed-text.js';
 import { QuotaLock } from '../accounts/quota-lock.service.js';
-import { MAX_DOCUMENT_BYTES, projectView, type ProjectDetail, type ProjectQuota, type ProjectView } from './dto/project.dto.js';
+import { MAX_LITERAL_BYTES, projectView, type ProjectQuota, type ProjectView } from './dto/project.dto.js';
 import { NocodeProject } from './project.entity.js';
 import { ProjectRepository, type Changes } from './project.repository.js';
+import type { ReadDocument } from './reading/project-body.js';
 
 const MAX_NAME = 100;
 
-/** A project's content: its name and what is in its document. */
 export interface NewProject {
   name: string;
-  document: Buffer;
+  document: ReadDocument;
+}
+
+/** A project, with its document as a JSON string. */
+export interface WholeProject {
+  project: ProjectView;
+  literal: Buffer;
 }
 
 /** A save; what is undefined stays as it is. */
 export interface ProjectSave {
   name?: string | undefined;
-  document?: Buffer | undefined;
+  document?: ReadDocument | undefined;
   revision?: number | undefined;
 }
 
@@ -50,15 +56,17 @@ export class ProjectsService {
     return Page.of(rows, limit, ({ id }) => [id]).map(projectView);
   }
 
-  async get({ accountId }: Principal, id: string): Promise<ProjectDetail> {
+  async get({ accountId }: Principal, id: string): Promise<WholeProject> {
     const project = await this.projects.findWhole(this.database, accountId, id);
-    return { ...projectView(project), data: await unpackText(project.document, MAX_DOCUMENT_BYTES) };
+    // Most characters of JSON stand for themselves in a string, but for the quotes.
+    const literal = await unpackBytes(project.document, MAX_LITERAL_BYTES, Math.ceil(project.bytes * 1.3));
+    return { project: projectView(project), literal };
   }
 
   async create(caller: Principal, { name, document }: NewProject): Promise<ProjectView> {
-    const packed = await packText(document);
+    const packed = await packText(document.literal);
     return this.database.transaction((tx) =>
-      this.add(tx, caller, 'nocode:create', async () => ({ name, bytes: document.length, document: packed })),
+      this.add(tx, caller, 'nocode:create', async () => ({ name, bytes: document.bytes, document: packed })),
     );
   }
 
@@ -75,7 +83,7 @@ export class ProjectsService {
   async save({ accountId }: Principal, id: string, { name, document, revision }: ProjectSave): Promise<ProjectView> {
     const changes: Changes = {
       ...(name === undefined ? {} : { name }),
-      ...(document === undefined ? {} : { bytes: document.length, document: await packText(document) }),
+      ...(document === undefined ? {} : { bytes: document.bytes, document: await packText(document.literal) }),
     };
     return this.database.transaction(async (tx) => {
       const saved = await this.projects.save(tx, accountId, id, changes, revision);

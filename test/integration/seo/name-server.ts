@@ -1,5 +1,4 @@
 import { createSocket, type Socket } from 'node:dgram';
-import type { AddressInfo } from 'node:net';
 
 const TYPES: Record<number, string> = { 1: 'A', 5: 'CNAME', 28: 'AAAA' };
 
@@ -31,7 +30,7 @@ export class NameServer {
   }
 
   get address(): string {
-    return `127.0.0.1:${(this.socket.address() as AddressInfo).port}`;
+    return `127.0.0.1:${this.socket.address().port}`;
   }
 
   async stop(): Promise<void> {

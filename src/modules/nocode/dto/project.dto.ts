@@ -4,6 +4,8 @@ import type { NocodeProject } from '../project.entity.js';
 
 /** UTF-8 bytes of a document; beyond them the answer is 413. */
 export const MAX_DOCUMENT_BYTES = 2 * 1_048_576;
+/** Of a document as a JSON string, in which at most every byte is escaped by another. */
+export const MAX_LITERAL_BYTES = 2 * MAX_DOCUMENT_BYTES + 2;
 /** Each byte of a document may be spelled as six, beside the other fields. */
 export const MAX_PROJECT_BODY = 6 * MAX_DOCUMENT_BYTES + 1_048_576;
 

@@ -12,11 +12,19 @@ import { malformed, TextDecoder } from './text-decoder.js';
 export interface ProjectBody {
   /** The other fields, with empty text in place of `data`. */
   fields: Record<string, unknown>;
-  /** UTF-8 of the document, valid JSON; undefined when `data` is absent or no text. */
-  document: Buffer | undefined;
+  /** Valid JSON; undefined when `data` is absent or no text. */
+  document: ReadDocument | undefined;
+}
+
+export interface ReadDocument {
+  /** Bytes of its UTF-8. */
+  bytes: number;
+  /** As a JSON string, quotes included: as it is kept, and sent again. */
+  literal: Buffer;
 }
 
 const QUOTE = 0x22;
+const QUOTES = Buffer.from('"');
 const BACKSLASH = 0x5c;
 
 /**
@@ -127,21 +135,26 @@ class BodyReader {
 /** The text of `data`, judged as it comes. */
 class Document {
   private readonly text = new TextDecoder();
+  private readonly literal: Buffer[] = [QUOTES];
   private readonly checker = new DocumentChecker();
 
   write(chunk: Buffer, from: number): number {
     const before = this.text.size;
     const end = this.text.write(chunk, from);
+    this.literal.push(chunk.subarray(from, end === -1 ? chunk.length : end));
     if (this.text.size > MAX_DOCUMENT_BYTES) throw documentTooLarge();
     judged(() => this.checker.write(this.text.from(before)));
     return end;
   }
 
-  complete(): Buffer {
+  complete(): ReadDocument {
     judged(() => this.checker.end());
-    const bytes = this.text.from(0);
-    if (!isUtf8(bytes)) throw malformed('The request body is not UTF-8.');
-    return bytes;
+    const text = this.text.from(0);
+    if (!isUtf8(text)) throw malformed('The request body is not UTF-8.');
+    const literal = Buffer.concat(this.literal);
+    // Spelled out at length it takes up to six times the room for the same text.
+    const isPlain = literal.length <= 2 * text.length + QUOTES.length * 2;
+    return { bytes: text.length, literal: isPlain ? literal : Buffer.from(JSON.stringify(text.toString('utf8'))) };
   }
 }
 
