@@ -201,9 +201,9 @@ describe('addresses that are nobody’s business (S-01)', () => {
 
   test('a connection that led elsewhere is dropped', async () => {
     const elsewhere: Dial = (options, callback) =>
-      dial(options, (error, socket) => {
-        if (socket) Object.defineProperty(socket, 'remoteAddress', { value: '10.0.0.1' });
-        callback(error, socket);
+      dial(options, (...made) => {
+        if (made[1]) Object.defineProperty(made[1], 'remoteAddress', { value: '10.0.0.1' });
+        callback(...made);
       });
     expect(await faultOf(ask('http://site.test/', { dial: elsewhere }))).toBe('address_refused');
   });
