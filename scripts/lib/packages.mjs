@@ -19,7 +19,7 @@ const IMAGES = { mmdebstrap: 'mmdebstrap', tini: 'tini', mksquashfs: 'squashfs-t
 
 /** What only tests of a running platform need, and what only benchmarks do. */
 const CLIENTS = { sftp: 'openssh-client', dotenv: 'python3-dotenv' };
-const BENCH = { wrk: 'wrk', sshd: 'openssh-server', nginx: 'nginx', curl: 'curl', ...CLIENTS };
+const BENCH = { wrk: 'wrk', sshd: 'openssh-server', nginx: 'nginx', curl: 'curl', chromium: 'chromium', ...CLIENTS };
 
 /** Service units that these packages would start at the next boot. */
 const UNITS = {

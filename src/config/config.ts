@@ -51,6 +51,9 @@ const SETTINGS = {
   cdnUrl: setting(parse.url('http:', 'https:'), 'http://127.0.0.1:3300'),
   cdnRateLimitPerMinute: setting(parse.integer(1, 10_000_000), '6000'),
 
+  dnsServers: setting(parse.list(parse.addressAndPort), ''),
+  scanAllowAddresses: setting(parse.list(parse.addressOrRange), ''),
+
   publicUrl: setting(parse.url('http:', 'https:'), 'http://127.0.0.1:3000'),
   publicAddress: setting(parse.list(parse.address), '127.0.0.1'),
   portRange: setting(parse.portRange, '20000-29999'),

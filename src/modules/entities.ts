@@ -7,6 +7,9 @@ import { LXC_ENTITIES } from './lxc/lxc-entities.js';
 import { HostingNode } from './nodes/node.entity.js';
 import { Notification } from './notifications/notification.entity.js';
 import { PortClaim } from './ports/port-claim.entity.js';
+import { NocodeProject } from './nocode/project.entity.js';
+import { SeoScan } from './seo/scans/scan.entity.js';
+import { SeoScanUse } from './seo/scans/scan-use.entity.js';
 import { SERVER_ENTITIES } from './servers/server-entities.js';
 import { STORAGE_ENTITIES } from './storage/storage-entities.js';
 import { VAULT_ENTITIES } from './vault/vault-entities.js';
@@ -25,4 +28,7 @@ export const ENTITIES = [
   ...STORAGE_ENTITIES,
   ...LXC_ENTITIES,
   PortClaim,
+  NocodeProject,
+  SeoScan,
+  SeoScanUse,
 ];

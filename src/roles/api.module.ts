@@ -12,6 +12,7 @@ import { PublicApiModule } from '../surfaces/public-api.module.js';
 import { VaultSurfaceModule } from '../surfaces/vault.module.js';
 import { ControlPlaneModule } from './control-plane.module.js';
 import { KeysModule } from './keys.module.js';
+import { WebModule } from './web.module.js';
 
 /** Everything the api role serves. */
 @Module({})
@@ -22,6 +23,7 @@ export class ApiModule {
       imports: [
         ControlPlaneModule.forRoot('api', config, log),
         KeysModule,
+        WebModule,
         HttpModule,
         ApiAuthModule,
         PublicApiModule,

@@ -6,6 +6,8 @@ import { DbConnectionPanelController } from '../modules/databases/db-connection/
 import { LxcPanelController } from '../modules/lxc/lxc.panel.controller.js';
 import { LxcModule } from '../modules/lxc/lxc.module.js';
 import { SnapshotsPanelController } from '../modules/lxc/snapshots/snapshots.panel.controller.js';
+import { NocodePanelController } from '../modules/nocode/nocode.panel.controller.js';
+import { NocodeModule } from '../modules/nocode/nocode.module.js';
 import { NotificationsPanelController } from '../modules/notifications/notifications.panel.controller.js';
 import { NotificationsModule } from '../modules/notifications/notifications.module.js';
 import { OperationsPanelController } from '../modules/operations/operations.panel.controller.js';
@@ -18,6 +20,8 @@ import { SettingsPanelController } from '../modules/servers/settings/settings.pa
 import { ServersModule } from '../modules/servers/servers.module.js';
 import { SftpPanelController } from '../modules/servers/sftp/sftp.panel.controller.js';
 import { ServersPanelController } from '../modules/servers/servers.panel.controller.js';
+import { SeoPanelController } from '../modules/seo/seo.panel.controller.js';
+import { SeoModule } from '../modules/seo/seo.module.js';
 import { StoragePanelController } from '../modules/storage/storage.panel.controller.js';
 import { StorageModule } from '../modules/storage/storage.module.js';
 import { AccountVaultPanelController } from '../modules/vault/account-vault.panel.controller.js';
@@ -26,7 +30,16 @@ import { VaultModule } from '../modules/vault/vault.module.js';
 
 /** What stands under `/panel`. */
 @Module({
-  imports: [ServersModule, DatabasesModule, NotificationsModule, VaultModule, StorageModule, LxcModule],
+  imports: [
+    ServersModule,
+    DatabasesModule,
+    NotificationsModule,
+    VaultModule,
+    StorageModule,
+    LxcModule,
+    NocodeModule,
+    SeoModule,
+  ],
   controllers: [
     ...ACCOUNT_PANEL_CONTROLLERS,
     ServersPanelController,
@@ -44,6 +57,8 @@ import { VaultModule } from '../modules/vault/vault.module.js';
     StoragePanelController,
     LxcPanelController,
     SnapshotsPanelController,
+    NocodePanelController,
+    SeoPanelController,
     OperationsPanelController,
     NotificationsPanelController,
   ],

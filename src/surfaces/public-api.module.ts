@@ -6,6 +6,8 @@ import { DbConnectionPublicController } from '../modules/databases/db-connection
 import { LxcPublicController } from '../modules/lxc/lxc.public.controller.js';
 import { LxcModule } from '../modules/lxc/lxc.module.js';
 import { SnapshotsPublicController } from '../modules/lxc/snapshots/snapshots.public.controller.js';
+import { NocodePublicController } from '../modules/nocode/nocode.public.controller.js';
+import { NocodeModule } from '../modules/nocode/nocode.module.js';
 import { NotificationsPublicController } from '../modules/notifications/notifications.public.controller.js';
 import { NotificationsModule } from '../modules/notifications/notifications.module.js';
 import { OperationsPublicController } from '../modules/operations/operations.public.controller.js';
@@ -18,6 +20,8 @@ import { SettingsPublicController } from '../modules/servers/settings/settings.p
 import { ServersModule } from '../modules/servers/servers.module.js';
 import { SftpPublicController } from '../modules/servers/sftp/sftp.public.controller.js';
 import { ServersPublicController } from '../modules/servers/servers.public.controller.js';
+import { SeoPublicController } from '../modules/seo/seo.public.controller.js';
+import { SeoModule } from '../modules/seo/seo.module.js';
 import { StoragePublicController } from '../modules/storage/storage.public.controller.js';
 import { StorageModule } from '../modules/storage/storage.module.js';
 import { AccountVaultPublicController } from '../modules/vault/account-vault.public.controller.js';
@@ -26,7 +30,16 @@ import { VaultModule } from '../modules/vault/vault.module.js';
 
 /** What stands under `/api/v1`. */
 @Module({
-  imports: [ServersModule, DatabasesModule, NotificationsModule, VaultModule, StorageModule, LxcModule],
+  imports: [
+    ServersModule,
+    DatabasesModule,
+    NotificationsModule,
+    VaultModule,
+    StorageModule,
+    LxcModule,
+    NocodeModule,
+    SeoModule,
+  ],
   controllers: [
     ...ACCOUNT_PUBLIC_CONTROLLERS,
     ServersPublicController,
@@ -44,6 +57,8 @@ import { VaultModule } from '../modules/vault/vault.module.js';
     StoragePublicController,
     LxcPublicController,
     SnapshotsPublicController,
+    NocodePublicController,
+    SeoPublicController,
     OperationsPublicController,
     NotificationsPublicController,
   ],

@@ -3,7 +3,8 @@ import { newId } from '../../src/platform/ids/id.js';
 import type { Api } from '../support/api.js';
 import { startBerth, type Berth } from '../support/app.js';
 import { holdInvariants } from './support/invariants.js';
-import { fill, named, scoped, surfaces, type Route } from './support/surface.js';
+import { sampleOfRoute } from './support/samples.js';
+import { fill, foundStatus, named, scoped, surfaces, type Route } from './support/surface.js';
 import { World, type Person } from './support/world.js';
 
 let berth: Berth;
@@ -18,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => berth?.close());
 
-const reads = surfaces.public.routes.filter(({ method }) => method === 'GET');
+const reads = surfaces.public.routes.filter((route) => route.method === 'GET' && foundStatus(route) === 200);
 const writes = scoped.filter(({ scope, id }) => scope === 'write' && id !== 'panelSession_logout');
 const waitable = scoped.filter(({ query }) => query.includes('waitFor'));
 /** Objects are listed by their keys, in a way of their own. */
@@ -107,6 +108,8 @@ describe('lists', () => {
     },
     storage_listBuckets: async ({ api }) =>
       (await api.post('/storage/buckets', { name: `row-${newId('bkt').slice(-20)}` })).expect(201),
+    nocode_list: async ({ api }) => (await api.post('/nocode/projects', { name: 'row', data: '[]' })).expect(201),
+    seo_list: async ({ api }) => (await api.post('/seo/scan', sampleOfRoute('seo_scan'))).expect(201),
     // Rows that only time makes.
     schedules_runs: (_walker, [, sid]) =>
       berth.database.query(

@@ -224,6 +224,8 @@ function settings({ databaseUrl, redisUrl, objects, ports, given }: Settings): R
     RATE_LIMIT_PER_MINUTE: '1000000',
     PANEL_RATE_LIMIT_PER_MINUTE: '1000000',
     CDN_RATE_LIMIT_PER_MINUTE: '1000000',
+    // Sites of the tests' own.
+    SCAN_ALLOW_ADDRESSES: '127.0.0.1',
     FIREWALL: 'off',
     SFTP_PORT: '0',
     LOG_LEVEL: 'info',

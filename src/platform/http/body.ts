@@ -59,6 +59,12 @@ export function readBytes(request: IncomingMessage, limit: number): Promise<Buff
   });
 }
 
+/** Throws 415 unless the body is announced as plain JSON. */
+export function mustBeJson({ headers }: IncomingMessage): void {
+  const refusal = refusedMediaType(headers['content-type']) ?? refusedEncoding(headers['content-encoding']);
+  if (refusal) throw refusal;
+}
+
 export function parseJsonObject(bytes: Buffer): Record<string, unknown> {
   if (!isUtf8(bytes)) throw malformed('The request body is not UTF-8.');
   let text = bytes.toString('utf8');

@@ -22,8 +22,20 @@ const SPECIAL: Record<string, Body> = {
   databases_query: { sql: 'SELECT 1' },
   databases_import: { sql: 'SELECT 1' },
   lxc_create: SAMPLE_MACHINE,
+  nocode_create: { name: 'contract', data: '{}' },
+  nocode_save: { name: 'contract', data: '{}' },
+  seo_scan: { url: 'http://127.0.0.1/' },
   chat_set: { userId: '123456789012345678' },
 };
+
+/** For what only a running platform knows. */
+export function setSample(routeId: string, body: Body): void {
+  SPECIAL[routeId] = body;
+}
+
+export function sampleOfRoute(routeId: string): Body {
+  return SPECIAL[routeId]!;
+}
 
 /** What has to stand beside a word, where the schema cannot say it. */
 const BESIDE: Record<string, Record<string, Body>> = {

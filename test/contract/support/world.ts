@@ -3,7 +3,8 @@ import type { Api, Answer, Sent } from '../../support/api.js';
 import type { Berth, TestAccount } from '../../support/app.js';
 import { newId } from '../../../src/platform/ids/id.js';
 import { HIDDEN_VALUE } from './invariants.js';
-import { SAMPLE_MACHINE, sampleBody } from './samples.js';
+
+import { SAMPLE_MACHINE, sampleBody, sampleOfRoute as sampleOf, setSample } from './samples.js';
 import { fill, OBJECT_KEY, type Route, type SurfaceName } from './surface.js';
 
 /** An account with a session beside its keys. */
@@ -67,6 +68,15 @@ const KINDS: Record<string, Kind> = {
   },
   '/vault/{secretId}': { make: (_world, { api }) => makeSecret(api, '/vault'), missing: () => newId('sec') },
   '/storage/buckets/{id}': { make: (_world, { api }) => makeBucket(api), missing: () => newId('bkt') },
+  '/nocode/projects/{id}': {
+    make: async (_world, { api }) =>
+      (await api.post('/nocode/projects', { name: 'made', data: '{"pages":[]}' })).expect(201).body.id as string,
+    missing: () => newId('prj'),
+  },
+  '/seo/scans/{id}': {
+    make: async (_world, { api }) => (await api.post('/seo/scan', sampleOf('seo_scan'))).expect(201).body.id as string,
+    missing: () => newId('scn'),
+  },
   '/operations/{id}': { make: (world, owner) => world.makeOperation(owner), missing: () => newId('op') },
   '/lxc/{id}': { make: (world, owner) => world.makeMachine(owner), missing: () => newId('lxc') },
   '/lxc/{id}/power/{action}': { make: async () => 'start', missing: () => 'no-such-action', word: true },
@@ -156,7 +166,10 @@ export class World {
   /** Services that wait to be used, by account. */
   private readonly stocks = new Map<string, string[]>();
 
-  constructor(readonly berth: Berth) {}
+  constructor(readonly berth: Berth) {
+    // A page that is there: the platform's own.
+    setSample('seo_scan', { url: `${berth.baseUrl}/docs` });
+  }
 
   /** Somebody whose plan never stands in the way, unless one is named. */
   async person(plan = ROOMY): Promise<Person> {

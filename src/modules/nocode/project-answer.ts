@@ -1,0 +1,12 @@
+import type { Response } from 'express';
+import type { WholeProject } from './projects.service.js';
+
+/** Answers with a project as JSON. Its document is kept as it stands in an answer, so it is not spelled anew for each reader. */
+export function sendProject(response: Response, { project, literal }: WholeProject): void {
+  const fields = JSON.stringify(project).slice(0, -1);
+  const body = Buffer.concat([Buffer.from(`${fields},"data":`), literal, Buffer.from('}')]);
+  response
+    .status(200)
+    .set({ 'Content-Type': 'application/json; charset=utf-8', 'Content-Length': body.length })
+    .end(body);
+}

@@ -1,0 +1,179 @@
+import { LIGHTHOUSE, SITE, html, type FixturePage, type Variant } from '../../../../test/support/seo-pages.js';
+import { AUDITS, auditPage, scoreOf, type AuditedPage } from './page-audit.js';
+import { decodeHtml } from './charset.js';
+import { Html, textOf } from './html.js';
+
+function judged(page: FixturePage, url = 'http://example.test/a/page'): AuditedPage {
+  const { status = 200, headers = {}, body = '', robots = null, robotsStatus = robots === null ? 404 : 200 } = page;
+  const pairs = Object.entries({ 'Content-Type': 'text/html', ...headers }).flatMap(([name, values]) =>
+    [values].flat().map((value): [string, string] => [name.toLowerCase(), value]),
+  );
+  const bytes = Buffer.from(body);
+  return auditPage({
+    ...{
+      url,
+      status,
+      headers: pairs,
+      body: bytes,
+      bytes: bytes.length,
+      truncated: false,
+      firstByteMs: 1,
+      ms: 1,
+      hops: [],
+    },
+    robots: { status: robotsStatus, content: robotsStatus < 400 ? (robots ?? '') : '' },
+  });
+}
+
+const rows = (
+  variants: Variant[] = [],
+  id: string,
+  score: number | null,
+): [string, FixturePage, string, number | null][] =>
+  variants.map(({ what, page }) => [`${id}: ${what}`, page, id, score]);
+
+describe('an audit judges as Lighthouse does', () => {
+  test.each(
+    Object.entries(LIGHTHOUSE).flatMap(([id, { pass, fail, none }]) => [
+      ...rows(pass, id, 1),
+      ...rows(fail, id, 0),
+      ...rows(none, id, null),
+    ]),
+  )('%s', (_name, page, id, score) => {
+    const audit = judged(page).audits.find((result) => result.id === id)!;
+    expect(audit.score).toBe(score);
+    if (score !== 0) expect(audit.findings).toEqual([]);
+    for (const { element, reason, fix } of audit.findings) {
+      expect(element).toMatch(/\S/);
+      for (const sentence of [reason, fix]) expect(sentence).toMatch(/^.*[.]$/);
+    }
+    if (score === 0) expect(audit.findings.length).toBeGreaterThan(0);
+  });
+
+  test('each has pages that pass and pages that fail', () => {
+    const judgedByMachine = AUDITS.filter(({ id }) => id !== 'structured-data').map(({ id }) => id);
+    expect(Object.keys(LIGHTHOUSE).sort()).toEqual([...judgedByMachine].sort());
+  });
+
+  test('canonical: the home page, and a version in another language, are not this page', () => {
+    const canonical = '<link rel="canonical" href="http://example.test/">';
+    const versions =
+      '<link rel="alternate" hreflang="en" href="http://example.test/en"><link rel="alternate" hreflang="de" href="http://example.test/de">';
+    const score = (head: string, path: string): unknown =>
+      judged({ body: html({ head }) }, `http://example.test${path}`).audits.find(({ id }) => id === 'canonical')!.score;
+    expect([score(canonical, '/a'), score(canonical, '/')]).toEqual([0, 1]);
+    const other = '<link rel="canonical" href="http://example.test/de">';
+    expect([score(versions + other, '/en'), score(versions + other, '/de')]).toEqual([0, 1]);
+  });
+});
+
+describe('a rule about the site', () => {
+  test.each(Object.entries(SITE).flatMap(([id, { pass, fail }]) => [...rows(pass, id, 1), ...rows(fail, id, 0)]))(
+    '%s',
+    (_name, page, id, score) => {
+      const found = judged(page).signals.findings.filter(({ rule }) => rule === id);
+      expect(found.length === 0 ? 1 : 0).toBe(score);
+    },
+  );
+
+  test('of secure pages', () => {
+    const body = html({ body: '<img alt="" src="http://example.test/a.png">' });
+    const rules = (url: string, headers = {}): string[] =>
+      judged({ body, headers }, url).signals.findings.map(({ rule }) => rule);
+    expect(rules('http://example.test/')).toEqual(expect.arrayContaining(['https']));
+    expect(rules('http://example.test/')).not.toEqual(expect.arrayContaining(['mixed-content']));
+    expect(rules('https://example.test/')).toEqual(expect.arrayContaining(['mixed-content', 'hsts']));
+    expect(rules('https://example.test/', { 'Strict-Transport-Security': 'max-age=1' })).not.toContain('hsts');
+  });
+
+  test('is not held against a page that failed', () => {
+    expect(judged({ status: 404, body: '' }).signals.findings).toEqual([]);
+  });
+});
+
+describe('the score', () => {
+  // Weights of Lighthouse 13.5.0; is-crawlable has 93/23, so that failing it is 31 % of all.
+  const WEIGHTS: Record<string, number> = {
+    'is-crawlable': 93 / 23,
+    ...{ 'document-title': 1, 'meta-description': 1, 'http-status-code': 1, 'link-text': 1, 'crawlable-anchors': 1 },
+    ...{ 'robots-txt': 1, 'image-alt': 1, hreflang: 1, canonical: 1, 'structured-data': 0 },
+  };
+
+  test('has the weights of Lighthouse', () => {
+    expect(Object.fromEntries(AUDITS.map(({ id, weight }) => [id, weight]))).toEqual(WEIGHTS);
+  });
+
+  test.each<[string, string[], string[], number]>([
+    ['all pass', [], [], 100],
+    ['only is-crawlable fails', ['is-crawlable'], [], 69],
+    ['one other fails', ['link-text'], [], 92],
+    ['two fail', ['link-text', 'hreflang'], [], 85],
+    ['one fails, three do not apply', ['link-text'], ['image-alt', 'canonical', 'robots-txt'], 90],
+    ['all fail', Object.keys(WEIGHTS), [], 0],
+  ])('%s', (_what, failed, none, expected) => {
+    const audits = Object.entries(WEIGHTS).map(([id, weight]) => ({
+      weight,
+      score: id === 'structured-data' || none.includes(id) ? null : failed.includes(id) ? (0 as const) : (1 as const),
+    }));
+    expect(scoreOf(audits)).toBe(expected);
+  });
+});
+
+describe('texts', () => {
+  test.each<[string, Buffer, string | undefined, string]>([
+    ['UTF-8 without a word', Buffer.from('<title>Größe'), undefined, '<title>Größe'],
+    ['a byte order mark wins', Buffer.from('\ufeff<title>Größe'), 'text/html; charset=iso-8859-1', '<title>Größe'],
+    ['UTF-16', Buffer.from('\ufeff<title>Größe', 'utf16le'), undefined, '<title>Größe'],
+    ['UTF-16 by header', Buffer.from('<title>Größe', 'utf16le'), 'text/html; charset=utf-16le', '<title>Größe'],
+    [
+      'the header wins over the page',
+      Buffer.from('<meta charset=utf-8>\xe4', 'latin1'),
+      'text/html;charset="windows-1252"',
+      '<meta charset=utf-8>ä',
+    ],
+    [
+      'the page, where the header is silent',
+      Buffer.from('<meta charset="ISO-8859-15">\xa4', 'latin1'),
+      'text/html',
+      '<meta charset="ISO-8859-15">€',
+    ],
+    [
+      'in the old way',
+      Buffer.from('<meta http-equiv=content-type content="text/html; charset=windows-1251">\xcf', 'latin1'),
+      undefined,
+      '<meta http-equiv=content-type content="text/html; charset=windows-1251">П',
+    ],
+    ['Shift_JIS', Buffer.from([0x83, 0x65]), 'text/html; charset=Shift_JIS', 'テ'],
+    ['GBK', Buffer.from([0xc4, 0xe3]), 'text/html; charset=gbk', '你'],
+    ['EUC-KR', Buffer.from([0xb0, 0xa1]), 'text/html; charset=euc-kr', '가'],
+    ['an unknown one', Buffer.from('Größe'), 'text/html; charset=klingon', 'Größe'],
+    ['bytes that are no UTF-8', Buffer.from([0x61, 0xff, 0x62]), 'text/html; charset=utf-8', 'a\ufffdb'],
+    ['a page that says UTF-16 in ASCII', Buffer.from('<meta charset=utf-16>ä'), undefined, '<meta charset=utf-16>ä'],
+  ])('%s (S-08)', (_what, body, type, text) => {
+    expect(decodeHtml(body, type)).toBe(text);
+  });
+
+  test('visible text is as a browser shows it', () => {
+    const source = '<p>a<script>no</script> <b>b\n\tc</b><span hidden>no</span><br>d<i aria-hidden="true">no</i> </p>';
+    expect(textOf(new Html(source).first('p')!)).toBe('a b c d');
+  });
+
+  test.each([
+    ['elements', '<p>'.repeat(1_000_000)],
+    ['comments', '<!---->'.repeat(500_000)],
+    ['attributes', `<a ${Array.from({ length: 300_000 }, (_, i) => `a${i}`).join(' ')}>`],
+    // Each block takes all open formatting elements over.
+    ['elements that multiply', Array.from({ length: 3000 }, (_, i) => `<p><b id=${i}>`).join('')],
+  ])('a page of too many %s is given up', (_what, body) => {
+    expect(() => judged({ body })).toThrow(/more than/);
+  });
+
+  test.each([
+    ['nested', '<div>'.repeat(100_000)],
+    ['nested in an svg', `<svg>${'<g>'.repeat(100_000)}`],
+    ['with many neighbours', '<p>x</p>'.repeat(150_000)],
+    ['with attributes', `<a ${Array.from({ length: 50_000 }, (_, i) => `a${i}=x`).join(' ')}>`],
+  ])('a page that is %s is judged like any other', (_what, body) => {
+    expect(judged({ body }).audits).toHaveLength(11);
+  });
+});

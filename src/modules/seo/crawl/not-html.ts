@@ -1,0 +1,2 @@
+/** What was asked for is no page. */
+export class NotHtml extends Error {}

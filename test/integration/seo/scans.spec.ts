@@ -1,0 +1,345 @@
+import { randomBytes } from 'node:crypto';
+import { constants, createBrotliCompress, createGzip } from 'node:zlib';
+import { Readable } from 'node:stream';
+import type { ServerResponse } from 'node:http';
+import { startBerth, type Berth, type TestAccount } from '../../support/app.js';
+import { html, LIGHTHOUSE, type FixturePage } from '../../support/seo-pages.js';
+import type { Api } from '../../support/api.js';
+import { FixtureSite } from './fixture-site.js';
+
+let berth: Berth;
+let site: FixtureSite;
+let other: FixtureSite;
+let person: TestAccount;
+
+beforeAll(async () => {
+  [site, other] = await Promise.all([FixtureSite.start(), FixtureSite.start()]);
+  berth = await startBerth({ roles: ['api'], databaseHost: false });
+  person = await berth.makeAccount();
+  await setScans(person, 10_000);
+});
+afterAll(async () => {
+  await berth?.close();
+  await Promise.all([site?.stop(), other?.stop()]);
+});
+
+/** Puts the account on a plan of its own with so many scans. */
+async function setScans(account: TestAccount, scans: number): Promise<void> {
+  const plan = `scans-${randomBytes(4).toString('hex')}`;
+  await berth.database.query(
+    "INSERT INTO plans SELECT ?, servers, ram, disk, cpu, `databases`, backups, buckets, storage_bytes, sites, machines, nocode_projects, ? FROM plans WHERE id = 'pro'",
+    [plan, scans],
+  );
+  await berth.database.query('UPDATE accounts SET plan_id = ? WHERE id = ?', [plan, account.id]);
+}
+
+const scan = async (path = '/', pages?: number, api: Api = person.api): Promise<any> =>
+  (await api.post('/seo/scan', { url: site.url + path, ...(pages === undefined ? {} : { pages }) })).expect(201).body;
+
+const link = (...paths: string[]): string =>
+  paths.map((path) => `<a href="${path}">A page called ${path}</a>`).join(' ');
+
+describe('a scan of one page', () => {
+  test('asks for that page and robots.txt, and tells all there is to tell', async () => {
+    site.become({ '/': { body: html({ body: `${link('/a')}<img src="x.png"><a href="/a">click here</a>` }) } });
+    const report = await scan('/#part');
+    expect(site.asked).toEqual(['GET /', 'GET /robots.txt']);
+    expect(report).toMatchObject({
+      url: `${site.url}/`,
+      host: site.host,
+      // (93/23 + 5) of (93/23 + 7): two of seven fail, three do not apply.
+      score: 82,
+      pages: [{ status: 200, truncated: false }],
+    });
+    const [page] = report.pages;
+    expect(page.title).toBe('A page about something in particular');
+    const failed = page.audits.filter(({ score }: { score: number }) => score === 0);
+    expect(failed.map(({ id }: { id: string }) => id)).toEqual(['link-text', 'image-alt']);
+    expect(failed[1].findings).toEqual([
+      { element: '<img src="x.png">', reason: expect.any(String), fix: expect.any(String) },
+    ]);
+    expect(report.site.find(({ id }: { id: string }) => id === 'https').findings).toEqual([
+      { page: `${site.url}/`, element: expect.any(String), reason: expect.any(String), fix: expect.any(String) },
+    ]);
+    expect((await person.readOnly.get(`/seo/scans/${report.id}`)).expect(200).body).toEqual(report);
+    expect(site.asked).toHaveLength(2);
+  });
+
+  test.each(
+    Object.entries(LIGHTHOUSE).flatMap(([id, { pass, fail }]) => [
+      [id, 1, pass.at(-1)!.page] as const,
+      [id, 0, fail.at(-1)!.page] as const,
+    ]),
+  )('%s is %i over the wire', async (id, score, page: FixturePage) => {
+    site.become({ '/a/page': page, '/robots.txt': page });
+    const { pages } = await scan('/a/page');
+    expect(pages[0].audits.find((audit: { id: string }) => audit.id === id).score).toBe(score);
+  });
+
+  test('a redirect is followed, and the page is judged where it is', async () => {
+    site.become({
+      '/': (_request, response) => response.writeHead(302, { location: '/b' }).end(),
+      '/b': (_request, response) => response.writeHead(302, { location: '/c' }).end(),
+      '/c': { body: html() },
+    });
+    const report = await scan();
+    expect(report.pages[0].url).toBe(`${site.url}/c`);
+    expect(report.site.find(({ id }: { id: string }) => id === 'redirect-chain').findings).toHaveLength(1);
+  });
+
+  test('a page behind robots.txt is judged all the same: it was asked for', async () => {
+    site.become({ '/': { body: html(), robots: 'User-agent: *\nDisallow: /\n' } });
+    const report = await scan('/', 8);
+    expect(report.pages[0].audits[0]).toMatchObject({ id: 'is-crawlable', score: 0 });
+    expect(site.asked).toEqual(['GET /', 'GET /robots.txt']);
+  });
+
+  test('of a page over the cap the beginning is judged', async () => {
+    site.become({ '/': { body: html() + 'x'.repeat(3 * 1_048_576) } });
+    const report = await scan();
+    expect(report.pages[0]).toMatchObject({ truncated: true, bytes: 2 * 1_048_576 });
+    expect(report.pages[0].audits.find(({ id }: { id: string }) => id === 'document-title').score).toBe(1);
+  });
+});
+
+describe('what comes without end (S-03)', () => {
+  /** Zeros without end, through what they are packed with. */
+  const endless = (response: ServerResponse, encoding: string, packer: NodeJS.ReadWriteStream): void => {
+    response.writeHead(200, { 'content-type': 'text/html', 'content-encoding': encoding });
+    const source = new Readable({ read: () => void source.push(Buffer.alloc(65_536)) });
+    source.pipe(packer).pipe(response);
+    response.on('close', () => source.destroy());
+  };
+
+  test.each([
+    ['gzip', () => createGzip()],
+    ['br', () => createBrotliCompress({ params: { [constants.BROTLI_PARAM_QUALITY]: 4 } })],
+  ])('a page packed with %s is cut at its limit', async (encoding, packer) => {
+    site.become({ '/': (_request, response) => endless(response, encoding, packer()) });
+    const { pages } = await scan();
+    expect(pages[0]).toMatchObject({ truncated: true, bytes: 5 * 1_048_576 });
+  });
+
+  test('a page, robots.txt and a sitemap are cut at their limits', async () => {
+    const flood = (type: string) => (_request: unknown, response: ServerResponse) => {
+      response.writeHead(200, { 'content-type': type });
+      const source = new Readable({ read: () => void source.push('User-agent: *\n'.repeat(5000)) });
+      source.pipe(response);
+      response.on('close', () => source.destroy());
+    };
+    site.become({ '/': flood('text/html'), '/robots.txt': flood('text/plain'), '/sitemap.xml': flood('text/xml') });
+    expect((await scan('/', 3)).pages[0].truncated).toBe(true);
+  });
+
+  test('others are answered while a page that is hard to read is judged', async () => {
+    site.become({ '/': { body: '<div>'.repeat(150_000) } });
+    const [report, ...times] = await Promise.all([
+      scan(),
+      ...Array.from({ length: 5 }, async () => (await person.api.get('/me')).expect(200).status),
+    ]);
+    expect([report.pages.length, times]).toEqual([1, [200, 200, 200, 200, 200]]);
+  });
+});
+
+test('a page that comes to too much is given up, and the next one is judged', async () => {
+  for (const body of ['<p>'.repeat(600_000), Array.from({ length: 5000 }, (_, i) => `<p><b id=${i}>`).join('')]) {
+    site.become({ '/': { body } });
+    expect((await person.api.post('/seo/scan', { url: site.url })).expect(422).body.code).toBe('unreadable');
+  }
+  site.become({ '/': { body: html() } });
+  expect((await scan()).score).toBe(100);
+});
+
+describe('a target that is refused (422)', () => {
+  test.each([
+    ['ftp://example.com/', 'scheme_refused'],
+    ['javascript:alert(1)', 'scheme_refused'],
+    ['http://user:secret@127.0.0.1/', 'credentials_refused'],
+    ['http://nobody.invalid/', 'dns_failed'],
+  ])('%s: %s', async (url, code) => {
+    const answer = (await person.api.post('/seo/scan', { url })).expect(422);
+    expect(answer.body.code).toBe(code);
+    expect(answer.text).not.toContain('secret');
+  });
+
+  test.each<[string, string, Record<string, FixturePage | ((q: unknown, r: ServerResponse) => void)>]>([
+    ['is no page', 'not_html', { '/': { headers: { 'content-type': 'image/png' }, body: 'x' } }],
+    ['is no page by its looks', 'not_html', { '/': (_q, r) => r.writeHead(200).end('just text') }],
+    ['leads in circles', 'too_many_redirects', { '/': (_q, r) => r.writeHead(302, { location: '/' }).end() }],
+    ['speaks no HTTP', 'bad_response', { '/': (_q, r) => r.socket!.end('220 mail ESMTP\r\n') }],
+    ['cannot be unpacked', 'bad_response', { '/': { headers: { 'content-encoding': 'gzip' }, body: 'plain' } }],
+    ['is packed twice', 'bad_response', { '/': { headers: { 'content-encoding': 'gzip, gzip' }, body: 'plain' } }],
+  ])('that %s: %s', async (_what, code, pages) => {
+    site.become(pages);
+    const answer = (await person.api.post('/seo/scan', { url: site.url })).expect(422);
+    expect(answer.body.code).toBe(code);
+  });
+
+  test('an address that is not named is refused, though it stands open, and tells nothing', async () => {
+    const careful = await startBerth({ roles: ['api'], databaseHost: false, env: { SCAN_ALLOW_ADDRESSES: '' } });
+    try {
+      const account = await careful.makeAccount();
+      site.become({ '/': { body: 'inside' } });
+      const [open, closed] = [site.host.split(':')[1]!, '9'];
+      const bodies = [];
+      for (const url of [
+        `http://127.0.0.1:${open}/`,
+        `http://127.0.0.1:${closed}/`,
+        'http://127.0.0.1/',
+        'http://[::1]/',
+      ]) {
+        const { body } = (await account.api.post('/seo/scan', { url })).expect(422);
+        bodies.push([body.code, body.detail]);
+      }
+      expect(bodies[1]).toEqual(bodies[0]);
+      expect(bodies[3]).toEqual(bodies[2]);
+      expect([bodies[0]![0], bodies[2]![0]]).toEqual(['port_refused', 'address_refused']);
+      expect(site.asked).toEqual([]);
+      expect((await account.api.get('/seo/quota')).expect(200).body.used).toBe(0);
+    } finally {
+      await careful.close();
+    }
+  });
+
+  test.each([{}, { url: 5 }, { url: '' }, { url: 'example.com' }, { url: '/x' }, { url: 'http://' }])(
+    'what is no address is a 400: %j',
+    async (body) => {
+      const { errors } = (await person.api.post('/seo/scan', body)).expect(400).body;
+      expect(errors).toEqual([expect.objectContaining({ field: 'url' })]);
+    },
+  );
+
+  test.each([0, 21, 1.5, '3', null])('pages: %j is a 400', async (pages) => {
+    (await person.api.post('/seo/scan', { url: site.url, pages })).expect(400);
+  });
+});
+
+describe('the crawler (S-06)', () => {
+  const plain = (...paths: string[]): FixturePage => ({ body: html({ body: link(...paths) }) });
+
+  test('sees each page once, by whatever address it is linked', async () => {
+    site.become({
+      '/': plain('/a', '/a/', '/a#x', '/b?x=1&y=2', '/b?y=2&x=1', '/', '/c', '//', './a', '/d'),
+      '/a': plain('/'),
+      '/b': plain(),
+      // The same page as /a by its own word.
+      '/c': { body: html({ head: '<link rel="canonical" href="/a">' }) },
+      '/d': (_request, response) => response.writeHead(301, { location: '/a' }).end(),
+    });
+    const { pages } = await scan('/', 20);
+    expect(pages.map(({ url }: { url: string }) => url.slice(site.url.length)).sort()).toEqual([
+      '/',
+      '/a',
+      '/b?x=1&y=2',
+    ]);
+  });
+
+  test('sees no more pages than it may, and asks two at a time', async () => {
+    const many = Array.from({ length: 50 }, (_, index) => `/${index}`);
+    const slow = (_request: unknown, response: ServerResponse): void =>
+      void setTimeout(() => response.writeHead(200, { 'content-type': 'text/html' }).end(html()), 20);
+    site.become({ '/': plain(...many), ...Object.fromEntries(many.map((path) => [path, slow])) });
+    for (const most of [2, 8]) {
+      site.asked.length = 0;
+      expect((await scan('/', most)).pages).toHaveLength(most);
+      // Links to pages that were not crawled are looked after as well, by their head alone.
+      expect(site.asked.filter((line) => /^GET \/\d+$/.test(line))).toHaveLength(most - 1);
+    }
+    expect(site.mostAtOnce).toBeLessThanOrEqual(2);
+  });
+
+  test('never asks another host', async () => {
+    other.become({ '/': { body: 'other' } });
+    site.become({
+      '/': {
+        body: html({
+          head: `<link rel="canonical" href="${other.url}/"><link rel="icon" href="${other.url}/i"><meta property="og:image" content="${other.url}/o"><base href="${other.url}/">`,
+          body: `${link('relative', `${other.url}/x`, `//${other.host}/y`)}<img src="/z">`,
+        }),
+        robots: `Sitemap: ${other.url}/sitemap.xml\n`,
+      },
+      '/sitemap.xml': {
+        headers: { 'content-type': 'text/xml' },
+        body: `<urlset><url><loc>${other.url}/s</loc></url></urlset>`,
+      },
+    });
+    await scan('/', 20);
+    expect(other.asked).toEqual([]);
+  });
+
+  test('does not follow a page that leads to another host', async () => {
+    other.become({ '/': { body: html() } });
+    site.become({ '/': plain('/out'), '/out': (_q, r) => r.writeHead(302, { location: other.url }).end() });
+    expect((await scan('/', 5)).pages).toHaveLength(1);
+    expect(other.asked).toEqual([]);
+  });
+
+  test('keeps to robots.txt and to nofollow', async () => {
+    const body = html({ body: `${link('/open', '/closed/a')}<a href="/hidden" rel="nofollow">Not this one</a>` });
+    site.become({
+      '/': { body, robots: 'User-agent: BerthBot\nDisallow: /closed\n' },
+      '/open': plain(),
+      '/hidden': plain(),
+    });
+    const { pages } = await scan('/', 20);
+    expect(pages).toHaveLength(2);
+    expect(site.asked.join()).not.toContain('closed');
+    expect(site.asked).not.toContain('GET /hidden');
+  });
+
+  test('finds pages by the sitemap, and what is wrong with it', async () => {
+    const sitemap = (body: string): FixturePage => ({ headers: { 'content-type': 'application/xml' }, body });
+    site.become({
+      '/': { body: html(), robots: `Sitemap: ${site.url}/map.xml\n` },
+      '/map.xml': sitemap(`<sitemapindex><sitemap><loc>${site.url}/part.xml</loc></sitemap></sitemapindex>`),
+      '/part.xml': sitemap(
+        `<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "aaaa">]><urlset><url><loc>${site.url}/found</loc></url><url><loc>${other.url}/</loc></url></urlset>`,
+      ),
+      '/found': plain(),
+    });
+    const report = await scan('/', 5);
+    expect(report.pages).toHaveLength(2);
+    const rule = report.site.find(({ id }: { id: string }) => id === 'sitemap');
+    expect(rule.findings.map(({ reason }: { reason: string }) => reason)).toEqual([
+      expect.stringContaining('another host'),
+    ]);
+  });
+
+  test('tells what is wrong with a site as a whole', async () => {
+    const same = { title: '<title>The same title for all of them</title>' };
+    const alternate = `<link rel="alternate" hreflang="de" href="${site.url}/de">`;
+    site.become({
+      '/': { body: html({ ...same, head: alternate, body: link('/two', '/de', '/gone', '/broken') }) },
+      '/two': { body: html({ ...same, head: '<link rel="canonical" href="/nowhere">' }) },
+      '/de': { body: html({ title: '<title>Ein anderer Titel hier</title>' }) },
+      '/broken': { status: 500, body: html() },
+    });
+    const report = await scan('/', 20);
+    const failed = report.site.filter(({ findings }: { findings: unknown[] }) => findings.length > 0);
+    const found = Object.fromEntries(failed.map(({ id, findings }: any) => [id, findings.map((f: any) => f.reason)]));
+    expect(Object.keys(found)).toEqual(
+      expect.arrayContaining([
+        'duplicate-title',
+        'hreflang-reciprocity',
+        'canonical-target',
+        'broken-links',
+        'sitemap',
+        'favicon',
+      ]),
+    );
+    expect(found['broken-links']).toHaveLength(2);
+    expect(found['soft-404']).toBeUndefined();
+    expect(report.siteScore).toBeLessThan(90);
+  });
+
+  test('finds a site that says yes to everything', async () => {
+    site.become(
+      new Proxy(
+        { '/': { body: html() } },
+        { get: (pages, path: string) => (path === '/robots.txt' ? undefined : pages['/']) },
+      ),
+    );
+    const report = await scan('/', 2);
+    expect(report.site.find(({ id }: { id: string }) => id === 'soft-404').findings).toHaveLength(1);
+  });
+});
