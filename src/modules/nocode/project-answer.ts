@@ -1,12 +1,14 @@
 import type { Response } from 'express';
+import { bytesPass } from '../../platform/http/passing-bytes.js';
 import type { WholeProject } from './projects.service.js';
 
 /** Answers with a project as JSON. Its document is kept as it stands in an answer, so it is not spelled anew for each reader. */
 export function sendProject(response: Response, { project, literal }: WholeProject): void {
-  const fields = JSON.stringify(project).slice(0, -1);
-  const body = Buffer.concat([Buffer.from(`${fields},"data":`), literal, Buffer.from('}')]);
-  response
-    .status(200)
-    .set({ 'Content-Type': 'application/json; charset=utf-8', 'Content-Length': body.length })
-    .end(body);
+  const fields = Buffer.from(`${JSON.stringify(project).slice(0, -1)},"data":`);
+  const length = fields.length + literal.length + 1;
+  response.status(200).set({ 'Content-Type': 'application/json; charset=utf-8', 'Content-Length': String(length) });
+  bytesPass(2 * length);
+  response.write(fields);
+  response.write(literal);
+  response.end('}');
 }
