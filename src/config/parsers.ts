@@ -62,6 +62,25 @@ export const address: Parser<string> = (value) => {
   return value;
 };
 
+/** An IP address, with a port if need be: `192.0.2.1`, `192.0.2.1:5353`, `[2001:db8::1]:5353`. */
+export const addressAndPort: Parser<string> = (value) => {
+  const [, bracketed, v6Port] = /^\[([^\]]+)\](?::(\d{1,5}))?$/.exec(value) ?? [];
+  const [, plain, v4Port] = /^([\d.]+):(\d{1,5})$/.exec(value) ?? [];
+  const port = Number(v6Port ?? v4Port ?? 53);
+  const family = isIP(bracketed ?? plain ?? value);
+  if (family === 0 || (bracketed !== undefined && family !== 6) || port < 1 || port > 65535) {
+    throw new Error('an IP address, with a port if need be, such as 192.0.2.1:53');
+  }
+  return value;
+};
+
+/** A domain name in lower case. */
+export const domain: Parser<string> = (value) => {
+  const label = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?';
+  if (value.length > 190 || !new RegExp(`^${label}(?:\\.${label})*$`).test(value)) throw new Error('a domain in lower case');
+  return value;
+};
+
 /** An IP address, or a range of them in CIDR notation. */
 export const addressOrRange: Parser<string> = (value) => {
   const [ip = '', prefix] = value.split('/');

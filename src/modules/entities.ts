@@ -5,6 +5,7 @@ import { ACCOUNT_ENTITIES } from './accounts/account-entities.js';
 import { DATABASE_ENTITIES } from './databases/database-entities.js';
 import { HostingNode } from './nodes/node.entity.js';
 import { Notification } from './notifications/notification.entity.js';
+import { PAGES_ENTITIES } from './pages/pages-entities.js';
 import { SERVER_ENTITIES } from './servers/server-entities.js';
 import { STORAGE_ENTITIES } from './storage/storage-entities.js';
 import { VAULT_ENTITIES } from './vault/vault-entities.js';
@@ -21,4 +22,5 @@ export const ENTITIES = [
   ...DATABASE_ENTITIES,
   ...VAULT_ENTITIES,
   ...STORAGE_ENTITIES,
+  ...PAGES_ENTITIES,
 ];

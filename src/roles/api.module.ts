@@ -1,6 +1,7 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import { loadConfig, type Config } from '../config/config.js';
 import { ApiAuthModule } from '../modules/accounts/api-auth.module.js';
+import { PagesOriginModule } from '../modules/pages/pages.module.js';
 import { PublicStorageModule } from '../modules/storage/storage.module.js';
 import { HttpModule } from '../platform/http/http.module.js';
 import { HealthController } from '../platform/observability/health.controller.js';
@@ -12,6 +13,7 @@ import { PublicApiModule } from '../surfaces/public-api.module.js';
 import { VaultSurfaceModule } from '../surfaces/vault.module.js';
 import { ControlPlaneModule } from './control-plane.module.js';
 import { KeysModule } from './keys.module.js';
+import { PackerModule } from './packer.module.js';
 
 /** Everything the api role serves. */
 @Module({})
@@ -29,6 +31,8 @@ export class ApiModule {
         InternalApiModule,
         VaultSurfaceModule,
         PublicStorageModule,
+        PackerModule,
+        PagesOriginModule,
         DocsModule,
       ],
       controllers: [HealthController],

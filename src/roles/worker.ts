@@ -5,6 +5,7 @@ import { DatabasesWorkerModule } from '../modules/databases/databases.module.js'
 import { HistoryWorkerModule } from '../modules/operations/history.module.js';
 import { NotificationsWorkerModule } from '../modules/notifications/notifications.module.js';
 import { ServersWorkerModule } from '../modules/servers/servers.module.js';
+import { PagesWorkerModule } from '../modules/pages/pages.module.js';
 import { StorageWorkerModule } from '../modules/storage/storage.module.js';
 import { VaultWorkerModule } from '../modules/vault/vault.module.js';
 import { NestLogger, type AppLogger } from '../platform/observability/logger.js';
@@ -30,6 +31,7 @@ class WorkerModule {
         NotificationsWorkerModule,
         VaultWorkerModule,
         StorageWorkerModule,
+        PagesWorkerModule,
       ],
     };
   }

@@ -6,6 +6,8 @@ import { DbConnectionPanelController } from '../modules/databases/db-connection/
 import { NotificationsPanelController } from '../modules/notifications/notifications.panel.controller.js';
 import { NotificationsModule } from '../modules/notifications/notifications.module.js';
 import { OperationsPanelController } from '../modules/operations/operations.panel.controller.js';
+import { PagesPanelController } from '../modules/pages/pages.panel.controller.js';
+import { PagesModule } from '../modules/pages/pages.module.js';
 import { AllocationsPanelController } from '../modules/servers/allocations/allocations.panel.controller.js';
 import { BackupsPanelController } from '../modules/servers/backups/backups.panel.controller.js';
 import { ConsolePanelController } from '../modules/servers/console/console.panel.controller.js';
@@ -23,7 +25,7 @@ import { VaultModule } from '../modules/vault/vault.module.js';
 
 /** What stands under `/panel`. */
 @Module({
-  imports: [ServersModule, DatabasesModule, NotificationsModule, VaultModule, StorageModule],
+  imports: [ServersModule, DatabasesModule, NotificationsModule, VaultModule, StorageModule, PagesModule],
   controllers: [
     ...ACCOUNT_PANEL_CONTROLLERS,
     ServersPanelController,
@@ -39,6 +41,7 @@ import { VaultModule } from '../modules/vault/vault.module.js';
     ServerVaultPanelController,
     AccountVaultPanelController,
     StoragePanelController,
+    PagesPanelController,
     OperationsPanelController,
     NotificationsPanelController,
   ],

@@ -6,6 +6,8 @@ import { DbConnectionPublicController } from '../modules/databases/db-connection
 import { NotificationsPublicController } from '../modules/notifications/notifications.public.controller.js';
 import { NotificationsModule } from '../modules/notifications/notifications.module.js';
 import { OperationsPublicController } from '../modules/operations/operations.public.controller.js';
+import { PagesPublicController } from '../modules/pages/pages.public.controller.js';
+import { PagesModule } from '../modules/pages/pages.module.js';
 import { AllocationsPublicController } from '../modules/servers/allocations/allocations.public.controller.js';
 import { BackupsPublicController } from '../modules/servers/backups/backups.public.controller.js';
 import { ConsolePublicController } from '../modules/servers/console/console.public.controller.js';
@@ -23,7 +25,7 @@ import { VaultModule } from '../modules/vault/vault.module.js';
 
 /** What stands under `/api/v1`. */
 @Module({
-  imports: [ServersModule, DatabasesModule, NotificationsModule, VaultModule, StorageModule],
+  imports: [ServersModule, DatabasesModule, NotificationsModule, VaultModule, StorageModule, PagesModule],
   controllers: [
     ...ACCOUNT_PUBLIC_CONTROLLERS,
     ServersPublicController,
@@ -39,6 +41,7 @@ import { VaultModule } from '../modules/vault/vault.module.js';
     ServerVaultPublicController,
     AccountVaultPublicController,
     StoragePublicController,
+    PagesPublicController,
     OperationsPublicController,
     NotificationsPublicController,
   ],
