@@ -77,7 +77,8 @@ export const addressAndPort: Parser<string> = (value) => {
 /** A domain name in lower case. */
 export const domain: Parser<string> = (value) => {
   const label = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?';
-  if (value.length > 190 || !new RegExp(`^${label}(?:\\.${label})*$`).test(value)) throw new Error('a domain in lower case');
+  if (value.length > 190 || !new RegExp(`^${label}(?:\\.${label})*$`).test(value))
+    throw new Error('a domain in lower case');
   return value;
 };
 

@@ -12,6 +12,7 @@ import { NestLogger, type AppLogger } from '../platform/observability/logger.js'
 import { OperationsWorkerModule } from '../platform/operations/operations.module.js';
 import { ArchiverModule } from './archiver.module.js';
 import { ControlPlaneModule } from './control-plane.module.js';
+import { EdgeModule } from './edge.module.js';
 import { NotifierModule } from './notifier.module.js';
 import type { RunningRole } from './role.js';
 
@@ -23,6 +24,7 @@ class WorkerModule {
       imports: [
         ControlPlaneModule.forRoot('worker', config, log),
         NotifierModule,
+        EdgeModule,
         ArchiverModule,
         OperationsWorkerModule,
         HistoryWorkerModule,

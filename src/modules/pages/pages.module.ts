@@ -8,6 +8,8 @@ import { Publication } from './deployments/publication.service.js';
 import { SitePublishing } from './deployments/site-publishing.service.js';
 import { DomainCheck } from './domains/domain-check.service.js';
 import { DomainClaims } from './domains/domain-claims.service.js';
+import { DomainWatchWorker } from './domain-watch.worker.js';
+import { EdgeKeeperWorker } from './edge/edge-keeper.worker.js';
 import { SiteDeploys } from './lifecycle/site-deploys.js';
 import { CertificatePermission } from './serving/certificate-permission.service.js';
 import { SiteAnswers } from './serving/site-answer.reader.js';
@@ -49,7 +51,7 @@ export class PagesOriginModule {}
 
 /** The worker's side. */
 @Module({
-  imports: [BlobsWorkerModule],
-  providers: [DeploymentRemoverWorker],
+  imports: [BlobsWorkerModule, DnsModule],
+  providers: [DeploymentRemoverWorker, DomainCheck, DomainWatchWorker, EdgeKeeperWorker],
 })
 export class PagesWorkerModule {}

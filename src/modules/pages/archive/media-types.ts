@@ -1,7 +1,8 @@
 import { contentType } from 'mime-types';
 
 const UNKNOWN = 'application/octet-stream';
-const TEXTUAL = /^(?:text\/|[^;]*[/+](?:json|xml|javascript)\b|application\/(?:manifest|wasm|vnd\.ms-fontobject)|font\/(?:ttf|otf)|image\/(?:svg|bmp|x-icon|vnd\.microsoft\.icon))/;
+const TEXTUAL =
+  /^(?:text\/|[^;]*[/+](?:json|xml|javascript)\b|application\/(?:manifest|wasm|vnd\.ms-fontobject)|font\/(?:ttf|otf)|image\/(?:svg|bmp|x-icon|vnd\.microsoft\.icon))/;
 
 /** By the extension of the name; texts are UTF-8. */
 export function mediaTypeOf(path: string): string {

@@ -15,7 +15,9 @@ export function pathPattern(text: string, splat: 'at_end' | 'anywhere'): PathPat
   const star = decoded.indexOf('*');
   if (star === -1) {
     const segments = segmentsOf(decoded);
-    return segments && ((path) => (path.length > 1 ? exactly(segments, path.replace(/\/$/, '')) : exactly(segments, path)));
+    return (
+      segments && ((path) => (path.length > 1 ? exactly(segments, path.replace(/\/$/, '')) : exactly(segments, path)))
+    );
   }
   const [before, after] = [decoded.slice(0, star), decoded.slice(star + 1)];
   if (after.includes('*') || (splat === 'at_end' && (after !== '' || !before.endsWith('/')))) return undefined;

@@ -72,12 +72,17 @@ export class DomainCheck {
     return { name: `_platform-verify.${domain}`, value: `berth-verify=${digest.slice(0, 40)}` };
   }
 
-  /** Whether the domain's TXT records prove it to be the account's. No answer is no proof. */
-  async isProven(domain: string, accountId: string): Promise<boolean> {
+  /** Whether the domain's TXT records prove it to be the account's. `DnsFailure` when that cannot be told. */
+  async provenNow(domain: string, accountId: string): Promise<boolean> {
     if (isWithin(domain, 'localhost')) return false;
     const { name, value } = this.proofOf(domain, accountId);
+    return (await this.dns.texts(name)).includes(value);
+  }
+
+  /** The same, where no answer is no proof. */
+  async isProven(domain: string, accountId: string): Promise<boolean> {
     try {
-      return (await this.dns.texts(name)).includes(value);
+      return await this.provenNow(domain, accountId);
     } catch (error) {
       if (error instanceof DnsFailure) return false;
       throw error;

@@ -33,7 +33,10 @@ export class DomainClaims {
       if (claim.accountId === accountId) continue;
       if (claim.domain !== domain) {
         if (claim.verifiedAt === null) continue;
-        throw conflict('domain_locked', `${claim.domain} is proven to be another account's, and so is what is below it.`);
+        throw conflict(
+          'domain_locked',
+          `${claim.domain} is proven to be another account's, and so is what is below it.`,
+        );
       }
       if (claim.releasedAt === null) throw domainTaken();
       if (!proven) {

@@ -37,6 +37,7 @@ export function isWithin(name: string, zone: string): boolean {
 
 /** The `Host` of a request as a domain would be spelled: no port, no dot at the end; null for what is no domain. */
 export function hostOf(header: string | undefined): string | null {
-  const [, name] = /^([a-z0-9](?:[a-z0-9._-]{0,251}[a-z0-9])?)\.?(?::\d{1,5})?$/.exec(header?.toLowerCase() ?? '') ?? [];
+  const [, name] =
+    /^([a-z0-9](?:[a-z0-9._-]{0,251}[a-z0-9])?)\.?(?::\d{1,5})?$/.exec(header?.toLowerCase() ?? '') ?? [];
   return name ?? null;
 }

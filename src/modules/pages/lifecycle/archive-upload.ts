@@ -69,7 +69,11 @@ class Reception {
     await this.writing.catch(() => undefined);
     if (this.fault !== undefined) throw this.fault;
     if (this.files === 0) {
-      throw new DomainError('bad_request', 'file_missing', 'The body must have a part that is a file: the ZIP archive.');
+      throw new DomainError(
+        'bad_request',
+        'file_missing',
+        'The body must have a part that is a file: the ZIP archive.',
+      );
     }
   }
 
@@ -109,7 +113,9 @@ class Reception {
 
   private mustBeShort(name: unknown): void {
     if (typeof name === 'string' && name.length < LIMITS.fieldNameSize) return;
-    this.refuse(new DomainError('bad_request', 'malformed_multipart', 'A part of the body has no name, or a long one.'));
+    this.refuse(
+      new DomainError('bad_request', 'malformed_multipart', 'A part of the body has no name, or a long one.'),
+    );
   }
 
   /** The first fault is what is told. */
@@ -147,7 +153,11 @@ async function openNameless(folder: string): Promise<FileHandle> {
 }
 
 function tooMany(): DomainError {
-  return new DomainError('bad_request', 'too_many_parts', 'The body must have one file, and five other fields at most.');
+  return new DomainError(
+    'bad_request',
+    'too_many_parts',
+    'The body must have one file, and five other fields at most.',
+  );
 }
 
 function malformed(cause: unknown): DomainError {

@@ -89,7 +89,8 @@ function follow(site: LoadedManifest, { from, to, status }: Redirect, { path, qu
 /** The file that a rewriting rule leads to, by its name or its clean one. */
 function rewritten(site: LoadedManifest, target: string): { name: string; file: SiteFile } | null {
   const name = decodeSafely(target).slice(1);
-  const names = name === '' || name.endsWith('/') ? [`${name}index.html`] : [name, `${name}.html`, `${name}/index.html`];
+  const names =
+    name === '' || name.endsWith('/') ? [`${name}index.html`] : [name, `${name}.html`, `${name}/index.html`];
   for (const candidate of names) {
     const file = site.files.get(candidate);
     if (file) return { name: candidate, file };

@@ -119,7 +119,14 @@ export class SiteAnswers {
     const holds = ifRange === undefined || ifRange === etag;
     const part = range === undefined || !holds ? null : parseRange(range, extent.bytes);
     if (part === 'unsatisfiable') {
-      return { status: 416, headers: [['Content-Range', `bytes */${extent.bytes}`], ['Content-Length', '0']], body: null };
+      return {
+        status: 416,
+        headers: [
+          ['Content-Range', `bytes */${extent.bytes}`],
+          ['Content-Length', '0'],
+        ],
+        body: null,
+      };
     }
     const bytes = part ? part.end - part.start + 1 : extent.bytes;
     set.put('Content-Length', String(bytes));
@@ -199,5 +206,12 @@ function applyRules(set: HeaderList, { headers }: LoadedManifest, path: string, 
 }
 
 function badRequest(): SiteAnswer {
-  return { status: 400, headers: [['Content-Length', '0'], ['Connection', 'close']], body: null };
+  return {
+    status: 400,
+    headers: [
+      ['Content-Length', '0'],
+      ['Connection', 'close'],
+    ],
+    body: null,
+  };
 }

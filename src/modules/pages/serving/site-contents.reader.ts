@@ -36,7 +36,11 @@ export class SiteContents {
   whole({ blobId }: Shown, extent: Extent): Buffer | Promise<Buffer | Readable> {
     if (extent.bytes > KEPT_BYTES) return this.part(blobId, extent);
     if (extent.bytes === 0) return Buffer.alloc(0);
-    return this.pieces.get(`${blobId}:${extent.at}`, () => this.read(blobId, extent), ({ length }) => length);
+    return this.pieces.get(
+      `${blobId}:${extent.at}`,
+      () => this.read(blobId, extent),
+      ({ length }) => length,
+    );
   }
 
   part(blobId: string, { at, bytes }: Extent): Promise<Readable> {

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { Config } from '../../../config/config.js';
 import type { Tx } from '../../../platform/database/database.js';
 import type { Deployment } from '../deployments/deployment.entity.js';
 import { DomainCheck } from '../domains/domain-check.service.js';
@@ -15,6 +16,7 @@ export class SiteViews {
     private readonly sites: SiteRepository,
     private readonly addresses: SiteAddresses,
     private readonly check: DomainCheck,
+    private readonly config: Config,
   ) {}
 
   async ofSites(tx: Pick<Tx, 'manager'>, sites: readonly Site[]): Promise<SiteView[]> {
@@ -22,7 +24,7 @@ export class SiteViews {
     return sites.map((site) => {
       const { id, name, spa, active, accountId, currentDeploymentId, createdAt, updatedAt } = site;
       const domain = site.domain!;
-      const tls = tlsView(site);
+      const tls = tlsView(site, this.config.acmeDirectory !== undefined);
       const url = this.addresses.ofSite(domain, tls.status === 'active');
       const verifiedAt = company.verifiedAt.get(domain) ?? null;
       const verification = { ...this.check.proofOf(domain, accountId), verifiedAt };
@@ -41,9 +43,14 @@ export class SiteViews {
   }
 }
 
-function tlsView({ tlsStatus, tlsIssuer, tlsNotAfter, tlsError, dnsLostAt }: Site): TlsView {
+const NO_AUTHORITY = 'The operator has set up no certificate authority.';
+
+function tlsView({ tlsStatus, tlsIssuer, tlsNotAfter, tlsError, dnsLostAt }: Site, hasAuthority: boolean): TlsView {
   if (tlsStatus === 'active') return { status: tlsStatus, issuer: tlsIssuer, notAfter: tlsNotAfter, error: null };
-  if (dnsLostAt === null) return { status: tlsStatus, issuer: null, notAfter: null, error: tlsError };
+  if (dnsLostAt === null) {
+    const reason = hasAuthority ? tlsError : NO_AUTHORITY;
+    return { status: tlsStatus, issuer: null, notAfter: null, error: reason };
+  }
   const error = `The domain has not pointed here since ${dnsLostAt.toISOString().slice(0, 10)}.`;
   return { status: 'failed', issuer: null, notAfter: null, error };
 }
