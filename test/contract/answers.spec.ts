@@ -2,6 +2,7 @@ import { performance } from 'node:perf_hooks';
 import { newId } from '../../src/platform/ids/id.js';
 import type { Api } from '../support/api.js';
 import { startBerth, type Berth } from '../support/app.js';
+import { archiveForm } from './support/archive.js';
 import { holdInvariants } from './support/invariants.js';
 import { fill, named, scoped, surfaces, type Route } from './support/surface.js';
 import { World, type Person } from './support/world.js';
@@ -107,6 +108,9 @@ describe('lists', () => {
     },
     storage_listBuckets: async ({ api }) =>
       (await api.post('/storage/buckets', { name: `row-${newId('bkt').slice(-20)}` })).expect(201),
+    pages_list: async ({ api }) =>
+      (await api.post('/pages', { name: 'row', domain: `${newId('pag').slice(4)}.localhost` })).expect(201),
+    pages_history: async ({ api }, [id]) => (await api.send('POST', `/pages/${id}/deploy`, archiveForm())).expect(201),
     // Rows that only time makes.
     schedules_runs: (_walker, [, sid]) =>
       berth.database.query(
@@ -126,8 +130,8 @@ describe('lists', () => {
       ),
   };
   /** By what rows are told apart and put in order: ids are, and a uuid is with the time before it. */
-  const idsOf = (rows: { id?: string; uuid?: string; createdAt?: string }[]): string[] =>
-    rows.map(({ id, uuid, createdAt }) => id ?? `${createdAt} ${uuid}`);
+  const idsOf = (rows: { id?: string; deployId?: string; uuid?: string; createdAt?: string }[]): string[] =>
+    rows.map(({ id, deployId, uuid, createdAt }) => id ?? deployId ?? `${createdAt} ${uuid}`);
   const pathOf = (route: Route, values: string[], query: string): string => `${fill(route.path, values)}?${query}`;
 
   test.each(named(paged))('limit has bounds: %s', async (_name, route) => {

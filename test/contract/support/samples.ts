@@ -2,6 +2,9 @@ import type { Route, Schema } from './surface.js';
 
 type Body = Record<string, unknown>;
 
+/** Of the site that the route makes. */
+export const SITE_DOMAIN = 'contract.localhost';
+
 /** Bodies for routes whose rules say more than their schema can. */
 const SPECIAL: Record<string, Body> = {
   servers_setImage: { image: 'nodejs' },
@@ -11,6 +14,7 @@ const SPECIAL: Record<string, Body> = {
   accountVault_put: { key: 'CONTRACT', value: 'x' },
   databases_query: { sql: 'SELECT 1' },
   databases_import: { sql: 'SELECT 1' },
+  pages_create: { name: 'contract', domain: SITE_DOMAIN },
   chat_set: { userId: '123456789012345678' },
 };
 

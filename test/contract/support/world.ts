@@ -3,7 +3,8 @@ import type { Api, Answer, Sent } from '../../support/api.js';
 import type { Berth, TestAccount } from '../../support/app.js';
 import { newId } from '../../../src/platform/ids/id.js';
 import { HIDDEN_VALUE } from './invariants.js';
-import { sampleBody } from './samples.js';
+import { archiveForm } from './archive.js';
+import { sampleBody, SITE_DOMAIN } from './samples.js';
 import { fill, OBJECT_KEY, type Route, type SurfaceName } from './surface.js';
 
 /** An account with a session beside its keys. */
@@ -67,6 +68,8 @@ const KINDS: Record<string, Kind> = {
   },
   '/vault/{secretId}': { make: (_world, { api }) => makeSecret(api, '/vault'), missing: () => newId('sec') },
   '/storage/buckets/{id}': { make: (_world, { api }) => makeBucket(api), missing: () => newId('bkt') },
+  '/pages/{id}': { make: (_world, { api }) => makeSite(api), missing: () => newId('pag') },
+  '/pages/{id}/rollback/{deployId}': { make: (_world, { api }, [id]) => deploy(api, id!), missing: () => newId('dep') },
   '/operations/{id}': { make: (world, owner) => world.makeOperation(owner), missing: () => newId('op') },
   '/keys/{id}': {
     make: async (_world, { panel }) =>
@@ -96,6 +99,19 @@ async function makeBucket(api: Api): Promise<string> {
   return id;
 }
 
+/** With something on it. */
+async function makeSite(api: Api): Promise<string> {
+  const { id } = (await api.post('/pages', { name: 'made', domain: `${randomUUID()}.localhost` })).expect(201).body as {
+    id: string;
+  };
+  await deploy(api, id);
+  return id;
+}
+
+async function deploy(api: Api, id: string): Promise<string> {
+  return (await api.send('POST', `/pages/${id}/deploy`, archiveForm())).expect(201).body.deployId as string;
+}
+
 /** A complete one: while it is being made, some routes refuse it. */
 async function makeBackup(api: Api, serverId: string): Promise<string> {
   const { uuid } = (await api.post(`/servers/${serverId}/backups`)).expect(201).body as { uuid: string };
@@ -116,6 +132,11 @@ const BEFORE: Record<string, (world: World, ids: string[]) => Promise<void>> = {
     await berth.database.query(
       "UPDATE buckets SET name = NULL, deleted_at = NOW(3) WHERE name NOT LIKE 'made-%' AND deleted_at IS NULL",
     );
+  },
+  // A domain has one site, and is kept from others for a while after.
+  pages_create: async ({ berth }) => {
+    await berth.database.query('UPDATE sites SET domain = NULL, deleted_at = NOW(3) WHERE domain = ?', [SITE_DOMAIN]);
+    await berth.database.query('DELETE FROM site_domains WHERE domain = ?', [SITE_DOMAIN]);
   },
   servers_retry: async ({ berth }, [id]) => {
     await berth.database.query("UPDATE servers SET status = 'INSTALL_FAILED' WHERE id = ?", [id]);
@@ -229,8 +250,13 @@ export class World {
 }
 
 export function callAs(api: Api, route: Route, values: readonly string[], sent: Sent = {}): Promise<Answer> {
-  const body = 'json' in sent || 'raw' in sent ? {} : { json: sampleBody(route) };
-  return api.send(route.method, fill(route.path, values), { ...body, ...sent });
+  const sample = route.id === 'pages_deploy' ? archiveForm() : { json: sampleBody(route) };
+  const body: Sent = 'json' in sent || 'raw' in sent ? {} : sample;
+  return api.send(route.method, fill(route.path, values), {
+    ...body,
+    ...sent,
+    headers: { ...body.headers, ...sent.headers },
+  });
 }
 
 /** The body but for what names the request: by it two answers can be compared to the byte. */

@@ -57,8 +57,8 @@ export class CaddyEdge extends Edge {
     if (typeof logger !== 'string' || !/^(?:tls|http\.acme_client)/.test(logger)) return null;
     const host = [identifier, Array.isArray(identifiers) ? identifiers[0] : undefined, domain, name].find(
       (candidate) => typeof candidate === 'string',
-    ) as string | undefined;
-    if (host === undefined || typeof error !== 'string') return null;
+    );
+    if (typeof host !== 'string' || typeof error !== 'string') return null;
     return { host: host.toLowerCase(), reason: plain(error) };
   }
 

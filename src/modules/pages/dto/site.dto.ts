@@ -1,20 +1,36 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { BoolField, StringField } from '../../../platform/http/fields.js';
+import { BoolField, CustomField, StringField, type Judge } from '../../../platform/http/fields.js';
 import type { TlsStatus } from '../sites/site.entity.js';
 import { DeploymentView } from './deployment.dto.js';
 
 const NAME = { min: 1, max: 64, noControl: true } as const;
 
+const MAX_DOMAIN = 255;
+
+/** Whether it is text at all; what text is a domain that a site may have, its service says. */
+const judgeDomain: Judge = (value) => {
+  if (typeof value !== 'string') return { code: 'type', detail: 'must be text', meta: { expected: 'string' } };
+  if (!value.isWellFormed()) return { code: 'malformed_text', detail: 'must be well-formed Unicode' };
+  if (value.length <= MAX_DOMAIN) return undefined;
+  return {
+    code: 'max_length',
+    detail: `must not have more than ${MAX_DOMAIN} characters`,
+    meta: { limit: MAX_DOMAIN },
+  };
+};
+
 export class CreateSiteDto {
   @StringField(NAME)
   name!: string;
 
-  @StringField({
-    min: 1,
-    max: 255,
-    description: 'Must point to the platform already, with all its addresses. Unicode is turned into ASCII.',
-    example: 'www.example.com',
-  })
+  @CustomField(
+    judgeDomain,
+    { type: 'string', format: 'hostname' },
+    {
+      description: 'Must point to the platform already, with all its addresses. Unicode is turned into ASCII.',
+      example: 'www.example.com',
+    },
+  )
   domain!: string;
 
   @BoolField({

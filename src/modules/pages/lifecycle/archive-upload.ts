@@ -41,7 +41,7 @@ export async function receiveArchive(request: IncomingMessage, folder: string): 
 }
 
 class Reception {
-  private fault: unknown;
+  private fault: Error | undefined;
   private files = 0;
   private writing: Promise<void> = Promise.resolve();
 
@@ -96,7 +96,7 @@ class Reception {
       stream.resume();
       return;
     }
-    this.writing = this.write(stream).catch((error: unknown) => {
+    this.writing = this.write(stream).catch((error: Error) => {
       this.refuse(error);
       stream.resume();
     });
@@ -119,7 +119,7 @@ class Reception {
   }
 
   /** The first fault is what is told. */
-  private refuse(error: unknown): void {
+  private refuse(error: Error): void {
     this.fault ??= error;
   }
 }
