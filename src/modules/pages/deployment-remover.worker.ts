@@ -10,7 +10,7 @@ import { DomainClaim } from './domains/domain-claim.entity.js';
 import { TOMBSTONE_MS } from './domains/domain-claims.service.js';
 import { Site } from './sites/site.entity.js';
 
-const INTERVAL_MS = 5000;
+const INTERVAL_MS = 2000;
 const BATCH = 100;
 /** Who reads a pack that was pruned may do so to its end, and pages that were loaded before find what belongs to them. */
 const READERS_MS = 120_000;

@@ -9,7 +9,7 @@ import { DomainCheck } from './domains/domain-check.service.js';
 import { DomainClaim } from './domains/domain-claim.entity.js';
 import { Site } from './sites/site.entity.js';
 
-const INTERVAL_MS = 5000;
+const INTERVAL_MS = 2000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 /** Two checks a day apart; the second may be a little early. */

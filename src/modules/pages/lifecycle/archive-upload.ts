@@ -104,7 +104,8 @@ class Reception {
 
   private async write(stream: BusboyFileStream): Promise<void> {
     let size = 0;
-    for await (const chunk of stream as AsyncIterable<Buffer>) {
+    // Destroyed, it would hold up the parser for ever.
+    for await (const chunk of stream.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       size += chunk.length;
       if (size > MAX_ARCHIVE_BYTES) throw bodyTooLarge(MAX_ARCHIVE_BYTES);
       for (let at = 0; at < chunk.length;) at += (await this.file.write(chunk, at)).bytesWritten;

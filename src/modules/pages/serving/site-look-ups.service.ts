@@ -76,11 +76,12 @@ export class SiteLookUps {
     await wait(SETTLED_MS);
   }
 
-  /** What the site showed until lately, newest first. */
+  /** What the site showed until lately, or shows by now. */
   async retired({ siteId }: Shown, since: Date): Promise<Shown[]> {
     const rows = await this.database.manager.query<Row[]>(
       `SELECT ${COLUMNS} FROM ${SITES} JOIN deployments d ON d.site_id = s.id
-        WHERE s.id = ? AND ${LIVING} AND d.retired_at > ? AND d.status = 'READY' ORDER BY d.retired_at DESC LIMIT 5`,
+        WHERE s.id = ? AND ${LIVING} AND d.status = 'READY' AND (d.retired_at > ? OR d.id = s.current_deployment_id)
+        ORDER BY d.id = s.current_deployment_id DESC, d.retired_at DESC LIMIT 6`,
       [siteId, since],
     );
     return rows.map((row) => this.shownOf(row, false));
