@@ -57,7 +57,7 @@ export class DnsServer {
     if (alias === undefined) return { ...plain, flags: AUTHORITATIVE, answers: records };
     const target = this.zones.get(alias);
     const found = (typeof target === 'object' && target[kind]) || [];
-    const followed = found.map((data) => ({ ...record(kind, data), name: alias }) as Record_);
+    const followed = found.map((data) => ({ ...record(kind, data), name: alias }));
     return { ...plain, flags: AUTHORITATIVE, answers: [record('CNAME', alias), ...followed] };
   }
 }

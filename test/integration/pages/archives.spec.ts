@@ -111,7 +111,7 @@ describe('P-03: the size', () => {
         },
       }),
       duplex: 'half',
-    } as RequestInit);
+    });
     expect(chunked.status).toBe(413);
   });
 });

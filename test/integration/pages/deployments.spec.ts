@@ -27,6 +27,11 @@ const files = () =>
     entry.isFile(),
   );
 
+const packsOf = async (where: string, ...values: unknown[]): Promise<string[]> => {
+  const sql = `SELECT blob_id AS blobId FROM deployments WHERE ${where}`;
+  return (await berth.database.query<{ blobId: string }[]>(sql, values)).map(({ blobId }) => blobId);
+};
+
 /** A page and a script that belong together: each names the other's content. */
 function pair(version: number): Record<string, string> {
   const script = `version(${version})`;
@@ -73,9 +78,7 @@ test('the plan says how many are kept; the current one always is', async () => {
   }[];
   expect(kept.map(({ deployId }) => deployId)).toEqual(made.slice(2).reverse());
   (await small.rollBack(site.id, made[0]!)).expect(404);
-  const [{ blobId }] = (await berth.database.query('SELECT blob_id AS blobId FROM deployments WHERE id = ?', [
-    made[0],
-  ])) as [{ blobId: string }];
+  const [blobId = ''] = await packsOf('id = ?', made[0]);
   expect(existsSync(blobOf(blobId))).toBe(true);
   await berth.database.query('UPDATE deployments SET discarded_at = discarded_at - INTERVAL 3 MINUTE');
   await until('its pack is gone', () => !existsSync(blobOf(blobId)));
@@ -146,11 +149,7 @@ test('a repetition with the same Idempotency-Key deploys nothing', async () => {
 
 test('a deleted site leaves nothing behind', async () => {
   const site = await client.shown({ 'index.html': 'x' });
-  const packs = (await berth.database.query('SELECT blob_id AS blobId FROM deployments WHERE site_id = ?', [
-    site.id,
-  ])) as {
-    blobId: string;
-  }[];
+  const packs = await packsOf('site_id = ?', site.id);
   (await client.account.api.delete(`/pages/${site.id}`)).expect(204);
   const count = async (): Promise<number> =>
     Number(
@@ -163,7 +162,7 @@ test('a deleted site leaves nothing behind', async () => {
     );
     return (await count()) === 0;
   });
-  for (const { blobId } of packs) expect(existsSync(blobOf(blobId))).toBe(false);
+  for (const blobId of packs) expect(existsSync(blobOf(blobId))).toBe(false);
 });
 
 /** P-05: where the process is when it dies, as far as it can be seen from outside. */
@@ -213,11 +212,11 @@ describe('P-05: killed while it deploys', () => {
       );
       return (await preparing()) === 0;
     });
-    const owned = (await berth.database.query('SELECT blob_id AS blobId FROM deployments')) as { blobId: string }[];
+    const owned = await packsOf('TRUE');
     expect(
       files()
         .map(({ name }) => name)
         .sort(),
-    ).toEqual(owned.map(({ blobId }) => blobId).sort());
+    ).toEqual(owned.sort());
   });
 });
