@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { fstatSync, readSync } from 'node:fs';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { ArchiveError } from './archive-error.js';
 import { HEADERS_FILE, parseHeaders } from './header-rules.js';
@@ -47,11 +48,13 @@ export class Packing {
 
   /** The bytes of the pack. `ArchiveError` for an archive that is refused. */
   async *chunks(): AsyncGenerator<Buffer> {
-    const entries = await readDirectory(this.fd, this.limits);
+    // It has 30 MiB at most, and thousands of small reads would take longer than all else.
+    const archive = readWhole(this.fd);
+    const entries = await readDirectory(archive, this.limits);
     // Paths are keys of an object: none may be one that every object has.
     const files = (this.manifest.files = Object.create(null) as Manifest['files']);
     for (const entry of entries) {
-      const content = readContent(this.fd, entry);
+      const content = readContent(archive, entry);
       this.bytes += content.length;
       if (entry.path === REDIRECTS_FILE) this.manifest.redirects = parseRedirects(content, this.warnings);
       else if (entry.path === HEADERS_FILE) this.manifest.headers = parseHeaders(content, this.warnings);
@@ -105,4 +108,15 @@ export class Packing {
     const worth = (form: Buffer) => form.length < content.length * WORTH;
     return { ...(worth(br) ? { br } : {}), ...(worth(gzip) ? { gzip } : {}) };
   }
+}
+
+/** From the beginning, wherever the file was read or written last. */
+function readWhole(fd: number): Buffer {
+  const bytes = Buffer.allocUnsafeSlow(fstatSync(fd).size);
+  for (let at = 0; at < bytes.length;) {
+    const read = readSync(fd, bytes, at, bytes.length - at, at);
+    if (read === 0) throw new Error('the archive became shorter while it was read');
+    at += read;
+  }
+  return bytes;
 }

@@ -1,4 +1,3 @@
-import { fstatSync, readSync } from 'node:fs';
 import { crc32, inflateRawSync } from 'node:zlib';
 import { shown } from './archive-error.js';
 import { damaged, type ZipFileEntry } from './zip-directory.js';
@@ -10,8 +9,8 @@ const HEADER_BYTES = 30;
  * The content of a file in the archive. It never grows beyond what the directory declares, and has to be that to the byte.
  * Everything waits meanwhile, so this belongs into a thread.
  */
-export function readContent(fd: number, file: ZipFileEntry): Buffer {
-  const packed = readAt(fd, dataAt(fd, file), file.packedBytes);
+export function readContent(archive: Buffer, file: ZipFileEntry): Buffer {
+  const packed = readAt(archive, dataAt(archive, file), file.packedBytes);
   const content = file.method === 0 ? packed : inflate(packed, file);
   const fault = (why: string) => damaged(`"${shown(file.path)}" ${why}`);
   if (content.length !== file.bytes) throw fault('has another size than declared');
@@ -20,10 +19,10 @@ export function readContent(fd: number, file: ZipFileEntry): Buffer {
 }
 
 /** Where the data begins: the directory and the file's own header each know a part of it, and they must agree on the name. */
-function dataAt(fd: number, { headerAt, rawName, path, method }: ZipFileEntry): number {
-  const header = readAt(fd, headerAt, HEADER_BYTES);
+function dataAt(archive: Buffer, { headerAt, rawName, path, method }: ZipFileEntry): number {
+  const header = readAt(archive, headerAt, HEADER_BYTES);
   if (header.readUInt32LE(0) !== SIGNATURE) throw damaged(`"${shown(path)}" has no header`);
-  const name = readAt(fd, headerAt + HEADER_BYTES, header.readUInt16LE(26));
+  const name = readAt(archive, headerAt + HEADER_BYTES, header.readUInt16LE(26));
   if (!name.equals(rawName)) throw damaged(`"${shown(path)}" has two names`);
   if (header.readUInt16LE(8) !== method) throw damaged(`"${shown(path)}" is packed in two ways`);
   return headerAt + HEADER_BYTES + name.length + header.readUInt16LE(28);
@@ -44,14 +43,7 @@ function inflate(packed: Buffer, { bytes, path }: ZipFileEntry): Buffer {
   }
 }
 
-function readAt(fd: number, position: number, length: number): Buffer {
-  // Nothing is set aside for bytes that are not there.
-  if (position + length > fstatSync(fd).size) throw damaged('it is cut short');
-  const bytes = Buffer.allocUnsafeSlow(length);
-  for (let at = 0; at < length;) {
-    const read = readSync(fd, bytes, at, length - at, position + at);
-    if (read === 0) throw damaged('it is cut short');
-    at += read;
-  }
-  return bytes;
+function readAt(archive: Buffer, position: number, length: number): Buffer {
+  if (position + length > archive.length) throw damaged('it is cut short');
+  return archive.subarray(position, position + length);
 }

@@ -1,4 +1,4 @@
-import { fromFdPromise, getFileNameLowLevel, type Entry, type ZipFile } from 'yauzl';
+import { fromBufferPromise, getFileNameLowLevel, type Entry, type ZipFile } from 'yauzl';
 import { ArchiveError, shown } from './archive-error.js';
 import { checkConflicts, checkPath, isLitter, singleRoot } from './archive-paths.js';
 
@@ -28,8 +28,8 @@ const RATIO_FREE_BYTES = 1024 * 1024;
 const LOCAL_HEADER_BYTES = 30;
 
 /** Reads the directory of a ZIP file and refuses what cannot become a site, before a byte of it is inflated. */
-export async function readDirectory(fd: number, limits: ArchiveLimits): Promise<ZipFileEntry[]> {
-  const zip = await openZip(fd);
+export async function readDirectory(archive: Buffer, limits: ArchiveLimits): Promise<ZipFileEntry[]> {
+  const zip = await openZip(archive);
   if (zip.entryCount > limits.entries) {
     throw new ArchiveError('archive_too_many_files', `The archive has more than ${limits.entries} entries.`);
   }
@@ -43,9 +43,9 @@ export async function readDirectory(fd: number, limits: ArchiveLimits): Promise<
   return root === '' ? files : files.map((file) => ({ ...file, path: file.path.slice(root.length) }));
 }
 
-async function openZip(fd: number): Promise<ZipFile> {
+async function openZip(archive: Buffer): Promise<ZipFile> {
   try {
-    return await fromFdPromise(fd, { lazyEntries: true, autoClose: false, decodeStrings: false });
+    return await fromBufferPromise(archive, { lazyEntries: true, decodeStrings: false });
   } catch (error) {
     const { message } = error as Error;
     throw /signature not found|unexpected EOF/i.test(message)

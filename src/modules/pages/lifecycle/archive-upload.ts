@@ -12,6 +12,8 @@ export const MAX_ARCHIVE_BYTES = 30 * 1024 * 1024;
 /** What may stand around the file: boundaries, headers, other fields. */
 const AROUND_BYTES = 64 * 1024;
 export const MAX_UPLOAD_BYTES = MAX_ARCHIVE_BYTES + AROUND_BYTES;
+/** Few large writes are quicker than many small ones. */
+const WRITE_BYTES = 1024 * 1024;
 const LIMITS = {
   files: 2,
   fields: 5,
@@ -103,13 +105,19 @@ class Reception {
   }
 
   private async write(stream: BusboyFileStream): Promise<void> {
-    let size = 0;
+    let [size, held] = [0, 0];
+    let pieces: Buffer[] = [];
     // Destroyed, it would hold up the parser for ever.
     for await (const chunk of stream.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       size += chunk.length;
       if (size > MAX_ARCHIVE_BYTES) throw bodyTooLarge(MAX_ARCHIVE_BYTES);
-      for (let at = 0; at < chunk.length;) at += (await this.file.write(chunk, at)).bytesWritten;
+      pieces.push(chunk);
+      held += chunk.length;
+      if (held < WRITE_BYTES) continue;
+      await this.file.appendFile(Buffer.concat(pieces, held));
+      [pieces, held] = [[], 0];
     }
+    await this.file.appendFile(Buffer.concat(pieces, held));
   }
 
   private mustBeShort(name: unknown): void {

@@ -12,14 +12,19 @@ export function plainPage(status: 400 | 404 | 503): SiteAnswer {
   const body = Buffer.from(
     `<!doctype html><html lang="en"><meta charset="utf-8"><title>${status}</title><p>${says}</p></html>\n`,
   );
-  const headers: [string, string][] = [
-    ['Content-Type', 'text/html; charset=utf-8'],
-    ['Content-Length', String(body.length)],
-    ['Cache-Control', 'no-store'],
-    ['X-Content-Type-Options', 'nosniff'],
-    ['Content-Security-Policy', "default-src 'none'"],
+  const headers = [
+    'Content-Type',
+    'text/html; charset=utf-8',
+    'Content-Length',
+    String(body.length),
+    'Cache-Control',
+    'no-store',
+    'X-Content-Type-Options',
+    'nosniff',
+    'Content-Security-Policy',
+    "default-src 'none'",
   ];
-  if (status === 503) headers.push(['Retry-After', '5']);
-  if (status === 400) headers.push(['Connection', 'close']);
+  if (status === 503) headers.push('Retry-After', '5');
+  if (status === 400) headers.push('Connection', 'close');
   return { status, headers, body };
 }

@@ -7,7 +7,7 @@ import { decodeExactly } from '../../../platform/http/percent-encoding.js';
 import type { SiteFile } from '../archive/manifest.js';
 import { fillIn } from '../archive/path-pattern.js';
 import { mediaTypeOf } from '../archive/media-types.js';
-import type { LoadedManifest } from './loaded-manifest.js';
+import type { LoadedManifest, ReadyAnswer } from './loaded-manifest.js';
 import { cacheControl, chooseForm, hasHashInName, wantsPage } from './negotiation.js';
 import { resolve, type Resolved } from './resolve.js';
 import { SiteContents } from './site-contents.reader.js';
@@ -22,7 +22,8 @@ export interface SiteRequest {
 
 export interface SiteAnswer {
   status: number;
-  headers: [name: string, value: string][];
+  /** Names and values in turn. */
+  headers: string[];
   body: Buffer | Readable | null;
 }
 
@@ -53,6 +54,9 @@ export class SiteAnswers {
     request: SiteRequest,
   ): SiteAnswer | null | Promise<SiteAnswer | null> {
     const { url, headers } = request;
+    const key = readyKey(shown, request);
+    const ready = key === null ? undefined : manifest.ready.get(key);
+    if (ready) return this.fromReady(shown, ready);
     const at = url.indexOf('?');
     const path = decodeExactly(at === -1 ? url : url.slice(0, at));
     if (path === null) return badRequest();
@@ -63,6 +67,12 @@ export class SiteAnswers {
     return this.fromRetired(shown, path, request).then(
       (answer) => answer ?? this.fromResolved({ shown, manifest, path, resolved, request }),
     );
+  }
+
+  private fromReady(shown: Shown, { headers, extent }: ReadyAnswer): SiteAnswer | Promise<SiteAnswer> {
+    const body = this.contents.whole(shown, extent);
+    if (body instanceof Promise) return body.then((read) => ({ status: 200, headers, body: read }));
+    return { status: 200, headers, body };
   }
 
   /** A page that was loaded before the switch asks for what belongs to it; by its hash it is that and nothing else. */
@@ -82,12 +92,9 @@ export class SiteAnswers {
     const { resolved, shown } = work;
     if (resolved.kind === 'none') return null;
     if (resolved.kind === 'redirect') {
-      const headers: [string, string][] = [
-        ['Location', resolved.to],
-        ['Cache-Control', 'public, max-age=0, must-revalidate'],
-        ['Content-Length', '0'],
-      ];
-      return { status: resolved.status, headers: shown.isPreview ? [...headers, NO_INDEX] : headers, body: null };
+      const cache = ['Cache-Control', 'public, max-age=0, must-revalidate', 'Content-Length', '0'];
+      const headers = ['Location', resolved.to, ...cache, ...(shown.isPreview ? NO_INDEX : [])];
+      return { status: resolved.status, headers, body: null };
     }
     return this.fromFile(work, resolved.name, resolved.file, resolved.status);
   }
@@ -113,26 +120,22 @@ export class SiteAnswers {
         { etag, modifiedAt: NO_DATE },
       );
       if (verdict === 'not_modified') return { status: 304, headers: set.withoutContent(), body: null };
-      if (verdict === 'failed') return { status: 412, headers: [['Content-Length', '0']], body: null };
+      if (verdict === 'failed') return { status: 412, headers: ['Content-Length', '0'], body: null };
     }
     const ifRange = asked['if-range'];
     const holds = ifRange === undefined || ifRange === etag;
     const part = range === undefined || !holds ? null : parseRange(range, extent.bytes);
     if (part === 'unsatisfiable') {
-      return {
-        status: 416,
-        headers: [
-          ['Content-Range', `bytes */${extent.bytes}`],
-          ['Content-Length', '0'],
-        ],
-        body: null,
-      };
+      const headers = ['Content-Range', `bytes */${extent.bytes}`, 'Content-Length', '0'];
+      return { status: 416, headers, body: null };
     }
     const bytes = part ? part.end - part.start + 1 : extent.bytes;
     set.put('Content-Length', String(bytes));
     if (part) set.put('Content-Range', `bytes ${part.start}-${part.end}/${extent.bytes}`);
     const whole = { status: part ? 206 : status, headers: set.list() };
     if (method === 'HEAD' || bytes === 0) return { ...whole, body: null };
+    const key = readyKey(shown, request);
+    if (key !== null && whole.status === 200) remember(manifest, key, { headers: whole.headers, extent });
     const body = part
       ? this.contents.part(shown.blobId, { at: extent.at + part.start, bytes })
       : this.contents.whole(shown, extent);
@@ -172,12 +175,12 @@ class HeaderList {
     this.byName.delete(name.toLowerCase());
   }
 
-  list(): [string, string][] {
-    return [...this.byName.values()];
+  list(): string[] {
+    return [...this.byName.values()].flat();
   }
 
-  withoutContent(): [string, string][] {
-    return this.list().filter(([name]) => !/^content-(?:type|encoding)$/i.test(name));
+  withoutContent(): string[] {
+    return [...this.byName.values()].filter(([name]) => !/^content-(?:type|encoding)$/i.test(name)).flat();
   }
 }
 
@@ -205,13 +208,24 @@ function applyRules(set: HeaderList, { headers }: LoadedManifest, path: string, 
   }
 }
 
+/** By what a plain answer is found again; null for a request with conditions or for a part. */
+function readyKey({ spa, isPreview }: Shown, { method, url, headers }: SiteRequest): string | null {
+  if (method !== 'GET' || headers.range !== undefined) return null;
+  if (headers['if-none-match'] !== undefined || headers['if-match'] !== undefined) return null;
+  const how = `${spa ? 's' : ''}${isPreview ? 'p' : ''}`;
+  return `${how} ${url} ${headers['accept-encoding'] ?? ''} ${headers.accept ?? ''}`;
+}
+
+const MAX_READY = 500;
+const MAX_KEY = 500;
+
+/** Whoever asks for the same in ever other ways gains nothing by it. */
+function remember({ ready }: LoadedManifest, key: string, answer: ReadyAnswer): void {
+  if (key.length > MAX_KEY) return;
+  if (ready.size >= MAX_READY) ready.clear();
+  ready.set(key, answer);
+}
+
 function badRequest(): SiteAnswer {
-  return {
-    status: 400,
-    headers: [
-      ['Content-Length', '0'],
-      ['Connection', 'close'],
-    ],
-    body: null,
-  };
+  return { status: 400, headers: ['Content-Length', '0', 'Connection', 'close'], body: null };
 }
