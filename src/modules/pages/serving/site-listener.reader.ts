@@ -5,8 +5,7 @@ import { isIP } from 'node:net';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Config } from '../../../config/config.js';
-import { closeWithoutDelay } from '../../../platform/http/setup-http.js';
-import { Shutdown } from '../../../platform/http/shutdown.js';
+import { endServer } from '../../../platform/http/end-server.js';
 import { AppLogger } from '../../../platform/observability/logger.js';
 import { Metrics } from '../../../platform/observability/metrics.js';
 import { hostOf } from '../domains/domain-name.js';
@@ -34,7 +33,6 @@ export class SiteListener {
   private readonly counters = new Map<number, { inc(): void }>();
 
   constructor(
-    shutdown: Shutdown,
     metrics: Metrics,
     private readonly config: Config,
     private readonly lookUps: SiteLookUps,
@@ -53,7 +51,6 @@ export class SiteListener {
       server.requestTimeout = 30_000;
       server.keepAliveTimeout = 65_000;
       server.setTimeout(120_000);
-      closeWithoutDelay(server, shutdown.signal);
     }
   }
 
@@ -66,11 +63,7 @@ export class SiteListener {
   }
 
   async close(): Promise<void> {
-    const close = async (server: Server) => {
-      server.closeIdleConnections();
-      await new Promise((resolve) => server.close(resolve));
-    };
-    await Promise.all([close(this.plain), close(this.origin)]);
+    await Promise.all([endServer(this.plain), endServer(this.origin)]);
   }
 
   get port(): number {
