@@ -40,7 +40,9 @@ export class BenchBerth {
     berth.name = `bench_${Math.random().toString(36).slice(2, 10)}`;
     berth.server = stackEnv.DATABASE_URL;
     await berth.onServer(`CREATE DATABASE ${berth.name} CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci`);
-    const [port, internalPort, metricsPort, consolePort, cdnPort] = [
+    const [port, internalPort, metricsPort, consolePort, cdnPort, pagesHttpPort, pagesOriginPort] = [
+      await freePort(),
+      await freePort(),
       await freePort(),
       await freePort(),
       await freePort(),
@@ -57,6 +59,8 @@ export class BenchBerth {
       INTERNAL_PORT: String(internalPort),
       METRICS_PORT: String(metricsPort),
       CONSOLE_PORT: String(consolePort),
+      PAGES_HTTP_PORT: String(pagesHttpPort),
+      PAGES_ORIGIN_PORT: String(pagesOriginPort),
       CONSOLE_URL: `ws://127.0.0.1:${consolePort}`,
       CDN_PORT: String(cdnPort),
       CDN_URL: `http://127.0.0.1:${cdnPort}`,

@@ -31,7 +31,7 @@ export async function bringUp(steps, options) {
   const engine = await chooseEngine(layout, options.engine, given.ENGINE_URL);
   if (engine.kind === 'simulator') steps.say('  ! simulated containers: nothing that is hosted really runs');
   recoverRecords(layout);
-  if (!runningRecord(layout.run, 'berth')) await requireListeners(given);
+  if (!runningRecord(layout.run, 'berth')) await requireListeners(layout, given);
   const images = engine.kind !== 'simulator';
   const revisions = join(layout.state, 'revision.json');
   const stale = images && readJson(revisions)?.images !== imagesRevision();
@@ -63,6 +63,7 @@ async function bringRest({ steps, layout, given, engine, imageBuild, images, rev
   const stack = new Stack(layout);
   await stack.open();
   const settings = { ...(await startDaemons(steps, stack, engine, given)), ...given };
+  Object.assign(settings, await startEdge(steps, stack, given));
   settings.ENGINE_URL =
     engine.kind === 'simulator' ? 'simulator:' : (given.ENGINE_URL ?? String(stack.engineUrl ?? engine.url));
   storeSettings(layout, given);
@@ -153,15 +154,23 @@ function revisionOf(platform) {
 
 /**
  * Ports that people type must be free; a foreign program that holds one is named.
+ * @param {import('./layout.mjs').Layout} layout
  * @param {Record<string, string>} given
  */
-async function requireListeners(given) {
+async function requireListeners(layout, given) {
   const host = given.HOST ?? '127.0.0.1';
   await requirePort('PORT', portSetting(given, 'PORT', 3000), host);
   await requirePort('INTERNAL_PORT', portSetting(given, 'INTERNAL_PORT', 3100), given.INTERNAL_HOST ?? '127.0.0.1');
   await requirePort('METRICS_PORT', portSetting(given, 'METRICS_PORT', 3101), given.METRICS_HOST ?? '127.0.0.1');
   await requirePort('CONSOLE_PORT', portSetting(given, 'CONSOLE_PORT', 3200), given.CONSOLE_HOST ?? '127.0.0.1');
   await requirePort('CDN_PORT', portSetting(given, 'CDN_PORT', 3300), given.CDN_HOST ?? '127.0.0.1');
+  const pages = given.PAGES_HOST ?? '127.0.0.1';
+  await requirePort('PAGES_HTTP_PORT', portSetting(given, 'PAGES_HTTP_PORT', 3080), pages);
+  await requirePort('PAGES_ORIGIN_PORT', portSetting(given, 'PAGES_ORIGIN_PORT', 3081), '127.0.0.1');
+  await requirePort('CADDY_LOG_PORT', portSetting(given, 'CADDY_LOG_PORT', 3082), '127.0.0.1');
+  if (!runningRecord(layout.run, 'caddy')) {
+    await requirePort('PAGES_HTTPS_PORT', portSetting(given, 'PAGES_HTTPS_PORT', 3443), pages);
+  }
   await requirePort('SFTP_PORT', portSetting(given, 'SFTP_PORT', 2022), given.SFTP_HOST ?? '127.0.0.1');
 }
 
@@ -218,6 +227,20 @@ async function startDaemons(steps, stack, engine, given) {
     FIREWALL_TABLE: firewallTable(layout),
     OBJECT_STORE_URL: objectStore(layout),
   };
+}
+
+/**
+ * Starts what speaks TLS for the sites, unless the settings name another one. What it gives wins over what was given: the
+ * authority's certificates are read where the daemon can.
+ * @param {import('./terminal.mjs').Steps} steps
+ * @param {Stack} stack
+ * @param {Record<string, string>} given
+ * @returns {Promise<Record<string, string>>}
+ */
+async function startEdge(steps, stack, given) {
+  if (given.CADDY_ADMIN_URL) return {};
+  const httpsPort = portSetting(given, 'PAGES_HTTPS_PORT', 3443);
+  return steps.step('Caddy', () => stack.startCaddy({ httpsPort, caFile: given.ACME_CA_FILE }));
 }
 
 /**

@@ -5,7 +5,13 @@ import { run } from './process.mjs';
 import { Failure } from './terminal.mjs';
 
 /** Debian packages by the program that shows they are there. */
-const DAEMONS = { mariadbd: 'mariadb-server', 'redis-server': 'redis-server', git: 'git', setpriv: 'util-linux' };
+const DAEMONS = {
+  mariadbd: 'mariadb-server',
+  'redis-server': 'redis-server',
+  caddy: 'caddy',
+  git: 'git',
+  setpriv: 'util-linux',
+};
 const ENGINE = {
   lxd: 'lxd',
   'mkfs.btrfs': 'btrfs-progs',
@@ -18,8 +24,16 @@ const ENGINE = {
 const IMAGES = { mmdebstrap: 'mmdebstrap', tini: 'tini', mksquashfs: 'squashfs-tools', xz: 'xz-utils', zstd: 'zstd' };
 
 /** What only tests of a running platform need, and what only benchmarks do. */
-const CLIENTS = { sftp: 'openssh-client', dotenv: 'python3-dotenv' };
-const BENCH = { wrk: 'wrk', sshd: 'openssh-server', nginx: 'nginx', curl: 'curl', chromium: 'chromium', ...CLIENTS };
+const CLIENTS = { sftp: 'openssh-client', dotenv: 'python3-dotenv', pebble: 'pebble', openssl: 'openssl' };
+const BENCH = {
+  wrk: 'wrk',
+  sshd: 'openssh-server',
+  nginx: 'nginx',
+  curl: 'curl',
+  unzip: 'unzip',
+  chromium: 'chromium',
+  ...CLIENTS,
+};
 
 /** Service units that these packages would start at the next boot. */
 const UNITS = {
@@ -27,6 +41,7 @@ const UNITS = {
   'redis-server': ['redis-server.service'],
   'openssh-server': ['ssh.service', 'ssh.socket'],
   nginx: ['nginx.service'],
+  caddy: ['caddy.service'],
   lxd: ['lxd.service', 'lxd.socket', 'lxd-containers.service', 'lxcfs.service'],
 };
 

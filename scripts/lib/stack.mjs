@@ -3,6 +3,7 @@ import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { REPOSITORY, makeFolders, readJson, writeJson } from './layout.mjs';
+import { authorityFile, caddy, caddyAnswers, prepareCaddy } from './caddy.mjs';
 import { engineAnswers, lxd, prepareLxd } from './lxd.mjs';
 import { grantAccess, mariaDb, mariaDbAnswers, prepareMariaDb } from './mariadb.mjs';
 import { freePort, isFree, portHolder } from './ports.mjs';
@@ -23,7 +24,7 @@ const DAEMON_PORTS = {
 /** Where the search for an unused bridge begins. */
 const BRIDGES = { up: { prefix: 'berth', net: 158 }, test: { prefix: 'bertht', net: 159 } };
 
-export const SERVICE_ORDER = ['mariadb', 'redis', 'lxd', 'mariadb-tenant', 'identity-provider', 'berth'];
+export const SERVICE_ORDER = ['mariadb', 'redis', 'lxd', 'mariadb-tenant', 'identity-provider', 'caddy', 'berth'];
 
 /** The daemons of one stack: what they are, how they are started and when they are ready. */
 export class Stack {
@@ -139,6 +140,21 @@ export class Stack {
       () => redisAnswers(server),
     );
     return `redis://:${server.password}@127.0.0.1:${server.port}/0`;
+  }
+
+  /**
+   * What speaks TLS for the sites, and the settings that lead to it.
+   * @param {{ httpsPort: number, caFile: string | undefined }} options
+   */
+  async startCaddy({ httpsPort, caFile }) {
+    const server = caddy(this.layout, { httpsPort });
+    await this.bring(
+      server.service,
+      'Caddy',
+      () => prepareCaddy(this.layout, server, caFile),
+      () => caddyAnswers(server),
+    );
+    return { ...server.settings, ...(caFile === undefined ? {} : { ACME_CA_FILE: authorityFile(server.home) }) };
   }
 
   /** An LXD of our own. */

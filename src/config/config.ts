@@ -1,4 +1,5 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { parseEnv } from 'node:util';
 import * as parse from './parsers.js';
 import type { Parser } from './parsers.js';
@@ -53,6 +54,23 @@ const SETTINGS = {
 
   dnsServers: setting(parse.list(parse.addressAndPort), ''),
   scanAllowAddresses: setting(parse.list(parse.addressOrRange), ''),
+  pagesHost: setting(parse.address, '127.0.0.1'),
+  pagesHttpPort: setting(parse.integer(0, 65535), '3080'),
+  pagesHttpsPort: setting(parse.integer(1, 65535), '3443'),
+  pagesPublicHttpPort: setting(parse.integer(1, 65535)),
+  pagesPublicHttpsPort: setting(parse.integer(1, 65535)),
+  pagesOriginPort: setting(parse.integer(0, 65535), '3081'),
+  pagesPreviewDomain: setting(parse.domain),
+  pagesCacheMb: setting(parse.integer(1, 1_000_000), '64'),
+  pagesTempDir: setting(parse.text, tmpdir()),
+  pagesFileLimit: setting(parse.integer(1, 1_000_000), '10000'),
+  pagesInflatedLimitMb: setting(parse.integer(1, 10_000), '250'),
+  caddyAdminUrl: setting(parse.url('unix:', 'http:')),
+  caddyStorageDir: setting(parse.text),
+  caddyLogPort: setting(parse.integer(0, 65535), '3082'),
+  acmeDirectory: setting(parse.url('http:', 'https:')),
+  acmeCaFile: setting(parse.text),
+  acmeEmail: setting(parse.word),
 
   publicUrl: setting(parse.url('http:', 'https:'), 'http://127.0.0.1:3000'),
   publicAddress: setting(parse.list(parse.address), '127.0.0.1'),

@@ -74,6 +74,14 @@ export const addressAndPort: Parser<string> = (value) => {
   return value;
 };
 
+/** A domain name in lower case. */
+export const domain: Parser<string> = (value) => {
+  const label = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?';
+  if (value.length > 190 || !new RegExp(`^${label}(?:\\.${label})*$`).test(value))
+    throw new Error('a domain in lower case');
+  return value;
+};
+
 /** An IP address, or a range of them in CIDR notation. */
 export const addressOrRange: Parser<string> = (value) => {
   const [ip = '', prefix] = value.split('/');

@@ -10,6 +10,7 @@ import { PortClaim } from './ports/port-claim.entity.js';
 import { NocodeProject } from './nocode/project.entity.js';
 import { SeoScan } from './seo/scans/scan.entity.js';
 import { SeoScanUse } from './seo/scans/scan-use.entity.js';
+import { PAGES_ENTITIES } from './pages/pages-entities.js';
 import { SERVER_ENTITIES } from './servers/server-entities.js';
 import { STORAGE_ENTITIES } from './storage/storage-entities.js';
 import { VAULT_ENTITIES } from './vault/vault-entities.js';
@@ -31,4 +32,5 @@ export const ENTITIES = [
   NocodeProject,
   SeoScan,
   SeoScanUse,
+  ...PAGES_ENTITIES,
 ];

@@ -1,6 +1,7 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import { loadConfig, type Config } from '../config/config.js';
 import { ApiAuthModule } from '../modules/accounts/api-auth.module.js';
+import { PagesOriginModule } from '../modules/pages/pages.module.js';
 import { PublicStorageModule } from '../modules/storage/storage.module.js';
 import { HttpModule } from '../platform/http/http.module.js';
 import { HealthController } from '../platform/observability/health.controller.js';
@@ -13,6 +14,7 @@ import { VaultSurfaceModule } from '../surfaces/vault.module.js';
 import { ControlPlaneModule } from './control-plane.module.js';
 import { KeysModule } from './keys.module.js';
 import { WebModule } from './web.module.js';
+import { PackerModule } from './packer.module.js';
 
 /** Everything the api role serves. */
 @Module({})
@@ -31,6 +33,8 @@ export class ApiModule {
         InternalApiModule,
         VaultSurfaceModule,
         PublicStorageModule,
+        PackerModule,
+        PagesOriginModule,
         DocsModule,
       ],
       controllers: [HealthController],

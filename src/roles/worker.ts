@@ -6,12 +6,14 @@ import { HistoryWorkerModule } from '../modules/operations/history.module.js';
 import { LxcWorkerModule } from '../modules/lxc/lxc.module.js';
 import { NotificationsWorkerModule } from '../modules/notifications/notifications.module.js';
 import { ServersWorkerModule } from '../modules/servers/servers.module.js';
+import { PagesWorkerModule } from '../modules/pages/pages.module.js';
 import { StorageWorkerModule } from '../modules/storage/storage.module.js';
 import { VaultWorkerModule } from '../modules/vault/vault.module.js';
 import { NestLogger, type AppLogger } from '../platform/observability/logger.js';
 import { OperationsWorkerModule } from '../platform/operations/operations.module.js';
 import { ArchiverModule } from './archiver.module.js';
 import { ControlPlaneModule } from './control-plane.module.js';
+import { EdgeModule } from './edge.module.js';
 import { NotifierModule } from './notifier.module.js';
 import type { RunningRole } from './role.js';
 
@@ -23,6 +25,7 @@ class WorkerModule {
       imports: [
         ControlPlaneModule.forRoot('worker', config, log),
         NotifierModule,
+        EdgeModule,
         ArchiverModule,
         OperationsWorkerModule,
         HistoryWorkerModule,
@@ -32,6 +35,7 @@ class WorkerModule {
         VaultWorkerModule,
         StorageWorkerModule,
         LxcWorkerModule,
+        PagesWorkerModule,
       ],
     };
   }

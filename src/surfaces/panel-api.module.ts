@@ -11,6 +11,8 @@ import { NocodeModule } from '../modules/nocode/nocode.module.js';
 import { NotificationsPanelController } from '../modules/notifications/notifications.panel.controller.js';
 import { NotificationsModule } from '../modules/notifications/notifications.module.js';
 import { OperationsPanelController } from '../modules/operations/operations.panel.controller.js';
+import { PagesPanelController } from '../modules/pages/pages.panel.controller.js';
+import { PagesModule } from '../modules/pages/pages.module.js';
 import { AllocationsPanelController } from '../modules/servers/allocations/allocations.panel.controller.js';
 import { BackupsPanelController } from '../modules/servers/backups/backups.panel.controller.js';
 import { ConsolePanelController } from '../modules/servers/console/console.panel.controller.js';
@@ -39,6 +41,7 @@ import { VaultModule } from '../modules/vault/vault.module.js';
     LxcModule,
     NocodeModule,
     SeoModule,
+    PagesModule,
   ],
   controllers: [
     ...ACCOUNT_PANEL_CONTROLLERS,
@@ -59,6 +62,7 @@ import { VaultModule } from '../modules/vault/vault.module.js';
     SnapshotsPanelController,
     NocodePanelController,
     SeoPanelController,
+    PagesPanelController,
     OperationsPanelController,
     NotificationsPanelController,
   ],

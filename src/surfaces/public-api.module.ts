@@ -11,6 +11,8 @@ import { NocodeModule } from '../modules/nocode/nocode.module.js';
 import { NotificationsPublicController } from '../modules/notifications/notifications.public.controller.js';
 import { NotificationsModule } from '../modules/notifications/notifications.module.js';
 import { OperationsPublicController } from '../modules/operations/operations.public.controller.js';
+import { PagesPublicController } from '../modules/pages/pages.public.controller.js';
+import { PagesModule } from '../modules/pages/pages.module.js';
 import { AllocationsPublicController } from '../modules/servers/allocations/allocations.public.controller.js';
 import { BackupsPublicController } from '../modules/servers/backups/backups.public.controller.js';
 import { ConsolePublicController } from '../modules/servers/console/console.public.controller.js';
@@ -39,6 +41,7 @@ import { VaultModule } from '../modules/vault/vault.module.js';
     LxcModule,
     NocodeModule,
     SeoModule,
+    PagesModule,
   ],
   controllers: [
     ...ACCOUNT_PUBLIC_CONTROLLERS,
@@ -59,6 +62,7 @@ import { VaultModule } from '../modules/vault/vault.module.js';
     SnapshotsPublicController,
     NocodePublicController,
     SeoPublicController,
+    PagesPublicController,
     OperationsPublicController,
     NotificationsPublicController,
   ],

@@ -2,6 +2,7 @@ import { performance } from 'node:perf_hooks';
 import { newId } from '../../src/platform/ids/id.js';
 import type { Api } from '../support/api.js';
 import { startBerth, type Berth } from '../support/app.js';
+import { archiveForm } from './support/archive.js';
 import { holdInvariants } from './support/invariants.js';
 import { sampleOfRoute } from './support/samples.js';
 import { fill, foundStatus, named, scoped, surfaces, type Route } from './support/surface.js';
@@ -110,6 +111,9 @@ describe('lists', () => {
       (await api.post('/storage/buckets', { name: `row-${newId('bkt').slice(-20)}` })).expect(201),
     nocode_list: async ({ api }) => (await api.post('/nocode/projects', { name: 'row', data: '[]' })).expect(201),
     seo_list: async ({ api }) => (await api.post('/seo/scan', sampleOfRoute('seo_scan'))).expect(201),
+    pages_list: async ({ api }) =>
+      (await api.post('/pages', { name: 'row', domain: `${newId('pag').slice(4)}.localhost` })).expect(201),
+    pages_history: async ({ api }, [id]) => (await api.send('POST', `/pages/${id}/deploy`, archiveForm())).expect(201),
     // Rows that only time makes.
     schedules_runs: (_walker, [, sid]) =>
       berth.database.query(
@@ -129,8 +133,8 @@ describe('lists', () => {
       ),
   };
   /** By what rows are told apart and put in order: ids are, and a uuid is with the time before it. */
-  const idsOf = (rows: { id?: string; uuid?: string; createdAt?: string }[]): string[] =>
-    rows.map(({ id, uuid, createdAt }) => id ?? `${createdAt} ${uuid}`);
+  const idsOf = (rows: { id?: string; deployId?: string; uuid?: string; createdAt?: string }[]): string[] =>
+    rows.map(({ id, deployId, uuid, createdAt }) => id ?? deployId ?? `${createdAt} ${uuid}`);
   const pathOf = (route: Route, values: string[], query: string): string => `${fill(route.path, values)}?${query}`;
 
   test.each(named(paged))('limit has bounds: %s', async (_name, route) => {

@@ -58,7 +58,7 @@ export async function startBerth(options: BerthOptions = {}): Promise<Berth> {
     const objects = mkdtempSync(join(tmpdir(), 'berth-objects-'));
     closing.push(() => rm(objects, { recursive: true, force: true }));
     closing.push(() => rm(`${objects}.anchor`, { force: true }));
-    const ports = await freePorts(6);
+    const ports = await freePorts(10);
     const env = settings({ databaseUrl: database.url, redisUrl: redis.url, objects, ports, given: options.env ?? {} });
     await registerNode(database, env);
     if (options.databaseHost !== false) {
@@ -203,7 +203,8 @@ interface Settings {
 }
 
 function settings({ databaseUrl, redisUrl, objects, ports, given }: Settings): Record<string, string> {
-  const [port, internalPort, metricsPort, brokerPort, consolePort, cdnPort] = ports;
+  const [port, internalPort, metricsPort, brokerPort, consolePort, cdnPort, ...pages] = ports;
+  const [pagesHttpPort, pagesHttpsPort, pagesOriginPort, caddyLogPort] = pages;
   return {
     ...stack.env(),
     ENGINE_URL: 'simulator:',
@@ -219,6 +220,10 @@ function settings({ databaseUrl, redisUrl, objects, ports, given }: Settings): R
     CONSOLE_URL: `ws://127.0.0.1:${consolePort}`,
     CDN_PORT: String(cdnPort),
     CDN_URL: `http://127.0.0.1:${cdnPort}`,
+    PAGES_HTTP_PORT: String(pagesHttpPort),
+    PAGES_HTTPS_PORT: String(pagesHttpsPort),
+    PAGES_ORIGIN_PORT: String(pagesOriginPort),
+    CADDY_LOG_PORT: String(caddyLogPort),
     PUBLIC_URL: `http://127.0.0.1:${port}`,
     INTERNAL_URL: `http://127.0.0.1:${internalPort}`,
     RATE_LIMIT_PER_MINUTE: '1000000',

@@ -43,6 +43,10 @@ export class Plan {
   @Limit('sites')
   sites!: number;
 
+  /** Deployments that are kept of each site. */
+  @Limit('site_deployments')
+  siteDeployments!: number;
+
   @Limit('machines')
   machines!: number;
 
@@ -64,6 +68,7 @@ export const PLAN_LIMITS = [
   'buckets',
   'storageBytes',
   'sites',
+  'siteDeployments',
   'machines',
   'nocodeProjects',
   'scans',

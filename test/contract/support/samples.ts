@@ -11,6 +11,8 @@ export const SAMPLE_MACHINE = {
   diskGb: 2,
   sshKey: 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f nobody',
 };
+/** Of the site that the route makes. */
+export const SITE_DOMAIN = 'contract.localhost';
 
 /** Bodies for routes whose rules say more than their schema can. */
 const SPECIAL: Record<string, Body> = {
@@ -25,6 +27,7 @@ const SPECIAL: Record<string, Body> = {
   nocode_create: { name: 'contract', data: '{}' },
   nocode_save: { name: 'contract', data: '{}' },
   seo_scan: { url: 'http://127.0.0.1/' },
+  pages_create: { name: 'contract', domain: SITE_DOMAIN },
   chat_set: { userId: '123456789012345678' },
 };
 

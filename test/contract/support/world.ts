@@ -4,7 +4,8 @@ import type { Berth, TestAccount } from '../../support/app.js';
 import { newId } from '../../../src/platform/ids/id.js';
 import { HIDDEN_VALUE } from './invariants.js';
 
-import { SAMPLE_MACHINE, sampleBody, sampleOfRoute as sampleOf, setSample } from './samples.js';
+import { SAMPLE_MACHINE, SITE_DOMAIN, sampleBody, sampleOfRoute as sampleOf, setSample } from './samples.js';
+import { archiveForm } from './archive.js';
 import { fill, OBJECT_KEY, type Route, type SurfaceName } from './surface.js';
 
 /** An account with a session beside its keys. */
@@ -77,6 +78,8 @@ const KINDS: Record<string, Kind> = {
     make: async (_world, { api }) => (await api.post('/seo/scan', sampleOf('seo_scan'))).expect(201).body.id as string,
     missing: () => newId('scn'),
   },
+  '/pages/{id}': { make: (_world, { api }) => makeSite(api), missing: () => newId('pag') },
+  '/pages/{id}/rollback/{deployId}': { make: (_world, { api }, [id]) => deploy(api, id!), missing: () => newId('dep') },
   '/operations/{id}': { make: (world, owner) => world.makeOperation(owner), missing: () => newId('op') },
   '/lxc/{id}': { make: (world, owner) => world.makeMachine(owner), missing: () => newId('lxc') },
   '/lxc/{id}/power/{action}': { make: async () => 'start', missing: () => 'no-such-action', word: true },
@@ -117,6 +120,19 @@ async function makeBucket(api: Api): Promise<string> {
   return id;
 }
 
+/** With something on it. */
+async function makeSite(api: Api): Promise<string> {
+  const { id } = (await api.post('/pages', { name: 'made', domain: `${randomUUID()}.localhost` })).expect(201).body as {
+    id: string;
+  };
+  await deploy(api, id);
+  return id;
+}
+
+async function deploy(api: Api, id: string): Promise<string> {
+  return (await api.send('POST', `/pages/${id}/deploy`, archiveForm())).expect(201).body.deployId as string;
+}
+
 /** A complete one: while it is being made, some routes refuse it. */
 async function makeBackup(api: Api, serverId: string): Promise<string> {
   const { uuid } = (await api.post(`/servers/${serverId}/backups`)).expect(201).body as { uuid: string };
@@ -149,6 +165,11 @@ const BEFORE: Record<string, (world: World, ids: string[]) => Promise<void>> = {
   },
   lxc_retry: async ({ berth }, [id]) => {
     await berth.database.query("UPDATE machines SET status = 'INSTALL_FAILED' WHERE id = ?", [id]);
+  },
+  // A domain has one site, and is kept from others for a while after.
+  pages_create: async ({ berth }) => {
+    await berth.database.query('UPDATE sites SET domain = NULL, deleted_at = NOW(3) WHERE domain = ?', [SITE_DOMAIN]);
+    await berth.database.query('DELETE FROM site_domains WHERE domain = ?', [SITE_DOMAIN]);
   },
   servers_retry: async ({ berth }, [id]) => {
     await berth.database.query("UPDATE servers SET status = 'INSTALL_FAILED' WHERE id = ?", [id]);
@@ -272,8 +293,13 @@ export class World {
 }
 
 export function callAs(api: Api, route: Route, values: readonly string[], sent: Sent = {}): Promise<Answer> {
-  const body = 'json' in sent || 'raw' in sent ? {} : { json: sampleBody(route) };
-  return api.send(route.method, fill(route.path, values), { ...body, ...sent });
+  const sample = route.id === 'pages_deploy' ? archiveForm() : { json: sampleBody(route) };
+  const body: Sent = 'json' in sent || 'raw' in sent ? {} : sample;
+  return api.send(route.method, fill(route.path, values), {
+    ...body,
+    ...sent,
+    headers: { ...body.headers, ...sent.headers },
+  });
 }
 
 /** The body but for what names the request: by it two answers can be compared to the byte. */

@@ -117,6 +117,7 @@ test('limits of a plan are changed one by one', async () => {
     buckets: 2,
     storageBytes: 1_073_741_824,
     sites: 2,
+    siteDeployments: 5,
     machines: 0,
     nocodeProjects: 3,
     scans: 0,

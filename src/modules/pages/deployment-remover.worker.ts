@@ -1,0 +1,89 @@
+import { Injectable } from '@nestjs/common';
+import { In, IsNull, LessThan, Not } from 'typeorm';
+import { BlobStore } from '../../drivers/objects/blob-store.js';
+import { RecurringWorker } from '../../platform/background/recurring-worker.js';
+import { Database } from '../../platform/database/database.js';
+import { AppLogger } from '../../platform/observability/logger.js';
+import { BlobOwners } from '../blobs/blob-owners.service.js';
+import { Deployment } from './deployments/deployment.entity.js';
+import { DomainClaim } from './domains/domain-claim.entity.js';
+import { TOMBSTONE_MS } from './domains/domain-claims.service.js';
+import { Site } from './sites/site.entity.js';
+
+const INTERVAL_MS = 2000;
+const BATCH = 100;
+/** Who reads a pack that was pruned may do so to its end, and pages that were loaded before find what belongs to them. */
+const READERS_MS = 120_000;
+/** No archive takes that long: whoever was at it is dead. */
+const SILENCE_MS = 300_000;
+const LOCK = 'berth:remove-deployments';
+
+/** Removes the packs of deployments that are gone, then their rows, and at the end those of deleted sites. */
+@Injectable()
+export class DeploymentRemoverWorker extends RecurringWorker {
+  constructor(
+    private readonly database: Database,
+    private readonly blobs: BlobStore,
+    log: AppLogger,
+    owners: BlobOwners,
+  ) {
+    super({ what: 'removal of deployments that are gone', everyMs: INTERVAL_MS }, log);
+    owners.register((blobIds) => this.owned(blobIds));
+  }
+
+  protected turn(): Promise<unknown> {
+    return this.database.exclusively(LOCK, () => this.remove(new Date()));
+  }
+
+  /** One pass. */
+  async remove(now: Date): Promise<void> {
+    await this.giveUpSilent(now);
+    await this.discardOfDeletedSites(now);
+    await this.removeDiscarded(now);
+    await this.removeDeletedSites();
+    await this.database.manager.delete(DomainClaim, { releasedAt: LessThan(new Date(+now - TOMBSTONE_MS)) });
+  }
+
+  private async giveUpSilent(now: Date): Promise<void> {
+    const silent = { status: 'PREPARING', createdAt: LessThan(new Date(+now - SILENCE_MS)) } as const;
+    await this.database.manager.update(Deployment, { ...silent, discardedAt: IsNull() }, { discardedAt: now });
+  }
+
+  private async discardOfDeletedSites(now: Date): Promise<void> {
+    await this.database.manager.query(
+      `UPDATE deployments d JOIN sites s ON s.id = d.site_id AND s.deleted_at IS NOT NULL
+          SET d.discarded_at = ? WHERE d.discarded_at IS NULL AND d.status = 'READY'`,
+      [now],
+    );
+  }
+
+  private async removeDiscarded(now: Date): Promise<void> {
+    while (!this.stopped) {
+      const rows = await this.database.manager.find(Deployment, {
+        select: { id: true, blobId: true },
+        where: { discardedAt: LessThan(new Date(+now - READERS_MS)) },
+        order: { discardedAt: 'ASC' },
+        take: BATCH,
+      });
+      if (rows.length === 0) return;
+      for (const { blobId } of rows) await this.blobs.delete(blobId);
+      await this.database.manager.delete(Deployment, { id: In(rows.map(({ id }) => id)) });
+    }
+  }
+
+  private async removeDeletedSites(): Promise<void> {
+    const sites = await this.database.manager.find(Site, { select: { id: true }, where: { deletedAt: Not(IsNull()) } });
+    for (const { id } of sites) {
+      if (await this.database.manager.existsBy(Deployment, { siteId: id })) continue;
+      await this.database.manager.delete(Site, { id });
+    }
+  }
+
+  private async owned(blobIds: string[]): Promise<string[]> {
+    const rows = await this.database.manager.find(Deployment, {
+      select: { blobId: true },
+      where: { blobId: In(blobIds) },
+    });
+    return rows.map(({ blobId }) => blobId);
+  }
+}

@@ -1,0 +1,55 @@
+import { Injectable } from '@nestjs/common';
+import type { Readable } from 'node:stream';
+import { Config } from '../../../config/config.js';
+import { BlobStore } from '../../../drivers/objects/blob-store.js';
+import type { Extent } from '../archive/manifest.js';
+import { loadManifest, type LoadedManifest } from './loaded-manifest.js';
+import type { Shown } from './site-look-ups.service.js';
+import { WeighedCache } from './weighed-cache.js';
+
+const MEGABYTE = 1024 * 1024;
+/** What is larger is sent as it is read, and kept nowhere. */
+const KEPT_BYTES = 2 * MEGABYTE;
+/** A manifest takes about that much more room than its text. */
+const MANIFEST_FACTOR = 4;
+
+/** Reads packs. They never change, so what is used often stays in memory. */
+@Injectable()
+export class SiteContents {
+  private readonly manifests: WeighedCache<LoadedManifest>;
+  private readonly pieces: WeighedCache<Buffer>;
+
+  constructor(
+    private readonly blobs: BlobStore,
+    { pagesCacheMb }: Config,
+  ) {
+    this.manifests = new WeighedCache((pagesCacheMb * MEGABYTE) / 4);
+    this.pieces = new WeighedCache(pagesCacheMb * MEGABYTE);
+  }
+
+  manifest({ blobId, manifestAt, manifestBytes }: Shown): LoadedManifest | Promise<LoadedManifest> {
+    const make = async () => loadManifest(await this.read(blobId, { at: manifestAt, bytes: manifestBytes }));
+    return this.manifests.get(blobId, make, () => manifestBytes * MANIFEST_FACTOR);
+  }
+
+  /** All of a file where that is small, at once if it is in memory; else a stream. */
+  whole({ blobId }: Shown, extent: Extent): Buffer | Promise<Buffer | Readable> {
+    if (extent.bytes > KEPT_BYTES) return this.part(blobId, extent);
+    if (extent.bytes === 0) return Buffer.alloc(0);
+    return this.pieces.get(
+      `${blobId}:${extent.at}`,
+      () => this.read(blobId, extent),
+      ({ length }) => length,
+    );
+  }
+
+  part(blobId: string, { at, bytes }: Extent): Promise<Readable> {
+    return this.blobs.get(blobId, { start: at, end: at + bytes - 1 });
+  }
+
+  private async read(blobId: string, { at, bytes }: Extent): Promise<Buffer> {
+    const content = await this.blobs.read(blobId, { start: at, end: at + bytes - 1 });
+    if (content.length !== bytes) throw new Error(`the pack ${blobId} is cut short`);
+    return content;
+  }
+}

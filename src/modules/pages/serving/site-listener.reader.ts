@@ -1,0 +1,190 @@
+import { Injectable } from '@nestjs/common';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { isIP } from 'node:net';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { Config } from '../../../config/config.js';
+import { endServer } from '../../../platform/http/end-server.js';
+import { AppLogger } from '../../../platform/observability/logger.js';
+import { Metrics } from '../../../platform/observability/metrics.js';
+import { hostOf } from '../domains/domain-name.js';
+import { CertificatePermission } from './certificate-permission.service.js';
+import { plainPage } from './plain-page.js';
+import { SiteAnswers, type SiteAnswer, type SiteRequest } from './site-answer.reader.js';
+import { SiteLookUps, type Shown } from './site-look-ups.service.js';
+
+const METHODS = 'GET, HEAD, OPTIONS';
+const ASK = '/tls/ask?domain=';
+/** Nobody reads the bodies of requests that have none. */
+const OPTIONS = { optimizeEmptyRequests: true } as const;
+/** A site that is switched all the time is not looked at for ever. */
+const MAX_LOOKS = 3;
+
+/**
+ * What answers for all sites. One listener speaks plain HTTP with everybody; the other one is for the edge, which has done
+ * away with TLS before.
+ */
+@Injectable()
+export class SiteListener {
+  private readonly plain: Server;
+  private readonly origin: Server;
+  private readonly requests;
+  private readonly counters = new Map<number, { inc(): void }>();
+
+  constructor(
+    metrics: Metrics,
+    private readonly config: Config,
+    private readonly lookUps: SiteLookUps,
+    private readonly answers: SiteAnswers,
+    private readonly permission: CertificatePermission,
+    private readonly log: AppLogger,
+  ) {
+    this.requests = metrics.counter('berth_site_requests_total', 'Requests for sites', ['status']);
+    this.plain = createServer(OPTIONS, (request, response) => this.handle(request, response, false));
+    this.origin = createServer(OPTIONS, (request, response) => {
+      if (isAsk(request)) void this.answerAsk(request, response);
+      else this.handle(request, response, true);
+    });
+    for (const server of [this.plain, this.origin]) {
+      server.headersTimeout = 15_000;
+      server.requestTimeout = 30_000;
+      server.keepAliveTimeout = 65_000;
+      server.setTimeout(120_000);
+    }
+  }
+
+  async open(): Promise<void> {
+    const { pagesHost, pagesHttpPort, pagesOriginPort } = this.config;
+    this.plain.listen(pagesHttpPort, pagesHost);
+    await once(this.plain, 'listening');
+    this.origin.listen(pagesOriginPort, '127.0.0.1');
+    await once(this.origin, 'listening');
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([endServer(this.plain), endServer(this.origin)]);
+  }
+
+  get port(): number {
+    return (this.plain.address() as { port: number } | null)?.port ?? 0;
+  }
+
+  private handle(request: IncomingMessage, response: ServerResponse, secure: boolean): void {
+    const done = this.respond(request, response, secure);
+    if (done instanceof Promise) done.catch((error: unknown) => this.fail(response, error));
+  }
+
+  /** Waits for nothing where all is in memory. */
+  private respond(request: IncomingMessage, response: ServerResponse, secure: boolean): void | Promise<void> {
+    const { url = '', method } = request;
+    const host = hostOf(request.headers.host);
+    if (host === null || !url.startsWith('/') || hasTwoHosts(request)) return this.send(response, plainPage(400));
+    const shown = this.lookUps.find(host);
+    if (shown instanceof Promise) {
+      return shown.then((found) => this.show({ request, response, secure, host, method, url }, found, 1));
+    }
+    return this.show({ request, response, secure, host, method, url }, shown, 1);
+  }
+
+  private show(work: Work, shown: Shown | null, looks: number): void | Promise<void> {
+    const { response, method, url, secure, request } = work;
+    if (!shown) return this.send(response, plainPage(404));
+    if (!secure && shown.secureUrl !== null) return this.send(response, toSecure(shown.secureUrl, url));
+    if (method !== 'GET' && method !== 'HEAD') return this.send(response, otherMethod(method));
+    const asked: SiteRequest = { method, url, headers: request.headers };
+    const answer = this.answers.answer(shown, asked);
+    if (answer instanceof Promise) {
+      return answer.then(
+        (found) => this.sendIfStill(work, shown, found, looks),
+        (error: unknown) => this.lookAgain(work, shown, looks, error),
+      );
+    }
+    return this.send(response, answer ?? plainPage(404));
+  }
+
+  /** While the answer was put together the site may have gone. */
+  private async sendIfStill(work: Work, shown: Shown, answer: SiteAnswer | null, looks: number): Promise<void> {
+    const now = await this.lookUps.find(work.host);
+    if (now?.deploymentId === shown.deploymentId || (now && looks >= MAX_LOOKS)) {
+      return this.send(work.response, answer ?? plainPage(404));
+    }
+    if (answer?.body instanceof Readable) answer.body.destroy();
+    return this.show(work, now, looks + 1);
+  }
+
+  /** What could not be read may have been removed because something else took its place. */
+  private async lookAgain(work: Work, shown: Shown, looks: number, error: unknown): Promise<void> {
+    const now = await this.lookUps.find(work.host);
+    if (now?.deploymentId === shown.deploymentId || looks >= MAX_LOOKS) throw error;
+    return this.show(work, now, looks + 1);
+  }
+
+  private send(response: ServerResponse, { status, headers, body }: SiteAnswer): void | Promise<void> {
+    this.count(status);
+    response.writeHead(status, headers);
+    if (!(body instanceof Readable)) {
+      response.end(body ?? undefined);
+      return;
+    }
+    // Where the client goes away or the store does, an answer that is cut short is all that can be told.
+    return pipeline(body, response).catch(() => void response.destroy());
+  }
+
+  private count(status: number): void {
+    let counter = this.counters.get(status);
+    if (!counter) this.counters.set(status, (counter = this.requests.labels(String(status))));
+    counter.inc();
+  }
+
+  private fail(response: ServerResponse, error: unknown): void {
+    this.log.warn({ err: error }, 'a site could not be shown');
+    if (response.headersSent) response.destroy();
+    else void this.send(response, plainPage(503));
+  }
+
+  private async answerAsk(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const domain = new URL(request.url!, 'http://origin').searchParams.get('domain') ?? '';
+    let status = 503;
+    try {
+      status = (await this.permission.mayHave(domain)) ? 200 : 404;
+    } catch (error) {
+      this.log.warn({ err: error }, 'the edge could not be told who may have a certificate');
+    }
+    response.writeHead(status, { 'Content-Length': 0 }).end();
+  }
+}
+
+interface Work {
+  request: IncomingMessage;
+  response: ServerResponse;
+  secure: boolean;
+  host: string;
+  method: string | undefined;
+  url: string;
+}
+
+/** The edge's own question; what it passes on from elsewhere has a header that says so, and no site is called by an address. */
+function isAsk({ url = '', headers }: IncomingMessage): boolean {
+  if (!url.startsWith(ASK) || headers['x-forwarded-for'] !== undefined || headers.forwarded !== undefined) return false;
+  return isIP((headers.host ?? '').replace(/:\d+$/, '')) === 4;
+}
+
+function hasTwoHosts({ rawHeaders }: IncomingMessage): boolean {
+  let hosts = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at]!;
+    if (name.length === 4 && name.toLowerCase() === 'host') hosts++;
+  }
+  return hosts > 1;
+}
+
+function toSecure(origin: string, url: string): SiteAnswer {
+  const headers = ['Location', `${origin}${url}`, 'Cache-Control', 'no-store', 'Content-Length', '0'];
+  return { status: 308, headers, body: null };
+}
+
+function otherMethod(method: string | undefined): SiteAnswer {
+  if (method === 'OPTIONS') return { status: 204, headers: ['Allow', METHODS], body: null };
+  return { status: 405, headers: ['Allow', METHODS, 'Content-Length', '0', 'Connection', 'close'], body: null };
+}

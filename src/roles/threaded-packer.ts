@@ -1,0 +1,75 @@
+import pLimit from 'p-limit';
+import { Worker } from 'node:worker_threads';
+import { createBlobStore, type BlobStoreOptions } from '../drivers/objects/blob-store.factory.js';
+import { BlobError, type BlobErrorCode, type BlobStore } from '../drivers/objects/blob-store.js';
+import { ArchiveError } from '../modules/pages/archive/archive-error.js';
+import type { PackSummary } from '../modules/pages/archive/pack.js';
+import type { ArchiveLimits } from '../modules/pages/archive/zip-directory.js';
+import { Packer, PackingTooSlow } from '../modules/pages/lifecycle/packer.js';
+
+export interface PackJob {
+  /** Of this process: its threads share what it has open. */
+  fd: number;
+  blobId: string;
+  limits: ArchiveLimits;
+  objects: BlobStoreOptions;
+}
+
+export type PackOutcome =
+  | { done: PackSummary }
+  | { refused: Pick<ArchiveError, 'code' | 'detail'> }
+  | { failed: { message: string; stack: string | undefined; store: BlobErrorCode | undefined } };
+
+/** More at once would only slow each other down, and whatever else runs here. */
+const AT_ONCE = 2;
+const LIMIT_MS = 60_000;
+const HEAP = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 16 };
+
+/** Has each archive unpacked by a thread of its own, which ends with it, or when it takes too long. */
+export class ThreadedPacker extends Packer {
+  private readonly slots = pLimit(AT_ONCE);
+  private readonly blobs: BlobStore;
+
+  constructor(private readonly objects: BlobStoreOptions) {
+    super();
+    this.blobs = createBlobStore(objects);
+  }
+
+  override pack(fd: number, blobId: string, limits: ArchiveLimits): Promise<PackSummary> {
+    return this.slots(() => this.run({ fd, blobId, limits, objects: this.objects }));
+  }
+
+  private async run(job: PackJob): Promise<PackSummary> {
+    const thread = new Worker(new URL('./pack-thread.js', import.meta.url), { workerData: job, resourceLimits: HEAP });
+    try {
+      const outcome = await outcomeOf(thread);
+      if ('done' in outcome) return outcome.done;
+      if ('refused' in outcome) throw new ArchiveError(outcome.refused.code, outcome.refused.detail);
+      const { message, stack, store } = outcome.failed;
+      throw Object.assign(store ? new BlobError(store, message) : new Error(message), { stack });
+    } catch (error) {
+      await thread.terminate();
+      // A thread that was ended has cleared away nothing.
+      await this.blobs.delete(job.blobId).catch(() => undefined);
+      throw error;
+    } finally {
+      await thread.terminate();
+    }
+  }
+}
+
+function outcomeOf(thread: Worker): Promise<PackOutcome> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new PackingTooSlow('an archive took too long to unpack')), LIMIT_MS);
+    const settle = <T>(how: (value: T) => void) => {
+      return (value: T) => {
+        clearTimeout(timer);
+        how(value);
+      };
+    };
+    thread.once('message', settle(resolve));
+    thread.once('error', settle(reject));
+    const died = settle(reject);
+    thread.once('exit', (code) => died(new Error(`The thread of an archive ended with ${code} before it was done`)));
+  });
+}

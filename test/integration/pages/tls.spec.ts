@@ -1,0 +1,134 @@
+import { connect, type TLSSocket } from 'node:tls';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+import { startBerth, type Berth } from '../../support/app.js';
+import { Caddy } from '../../support/caddy.js';
+import { DnsServer } from '../../support/dns-server.js';
+import { freePort } from '../../support/free-ports.js';
+import { Pebble } from '../../support/pebble.js';
+import { until } from '../../support/until.js';
+import { PagesClient, type Site } from './pages-client.js';
+
+let dns: DnsServer;
+let pebble: Pebble;
+let caddy: Caddy;
+let berth: Berth;
+let client: PagesClient;
+let tlsPort: number;
+
+beforeAll(async () => {
+  dns = await DnsServer.start();
+  tlsPort = await freePort();
+  pebble = await Pebble.start({ dns: dns.address, tlsPort });
+  caddy = await Caddy.start();
+  const env = { ...pebble.env, ...caddy.env, PAGES_HTTPS_PORT: String(tlsPort), DNS_SERVERS: dns.address };
+  berth = await startBerth({ processes: [['api'], ['worker']], env });
+  client = new PagesClient(berth, await berth.makeAccount());
+});
+afterAll(async () => {
+  client?.close();
+  await berth?.close();
+  await caddy?.close();
+  await pebble?.close();
+  await dns?.close();
+});
+
+let made = 0;
+async function shown(content: string): Promise<Site> {
+  const domain = `site-${++made}.example.test`;
+  dns.zones.set(domain, { A: ['127.0.0.1'] });
+  const site = await client.shown({ 'index.html': content }, { domain });
+  return site;
+}
+
+async function tlsOf({ id }: Pick<Site, 'id'>, status: string): Promise<any> {
+  return until(
+    `TLS is ${status}`,
+    async () => {
+      const { tls } = (await client.account.api.get(`/pages/${id}`)).expect(200).body;
+      return tls.status === status && tls;
+    },
+    60_000,
+  ).catch((error: Error) => {
+    throw new Error(`${error.message}\n${berth.complaints()}\n${caddy.log()}\n${pebble.log()}`);
+  });
+}
+
+async function handshake(servername: string): Promise<TLSSocket> {
+  const socket = connect({ port: tlsPort, host: '127.0.0.1', servername, rejectUnauthorized: false });
+  await once(socket, 'secureConnect');
+  return socket;
+}
+
+async function readSecurely(host: string, path = '/'): Promise<string> {
+  const socket = await handshake(host);
+  socket.write(`GET ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+  return text(socket);
+}
+
+test('P-06: a site gets a real certificate, and plain HTTP leads to it from then on', async () => {
+  const site = await shown('secured');
+  const tls = await tlsOf(site, 'active');
+  expect(tls).toMatchObject({ issuer: expect.stringMatching(/Pebble/), error: null });
+  expect(Date.parse(tls.notAfter)).toBeGreaterThan(Date.now());
+  const socket = await handshake(site.domain);
+  expect(socket.getPeerCertificate().subjectaltname).toBe(`DNS:${site.domain}`);
+  socket.destroy();
+  expect(await readSecurely(site.domain)).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*secured$/);
+  const plain = await client.get(site.domain, '/any?query=1');
+  expect([plain.status, plain.headers.location]).toEqual([308, `https://${site.domain}:${tlsPort}/any?query=1`]);
+  const { url } = (await client.account.api.get(`/pages/${site.id}`)).expect(200).body;
+  expect(url).toBe(`https://${site.domain}:${tlsPort}`);
+});
+
+test('P-06: nobody else gets one, and the authority never hears of them', async () => {
+  dns.zones.set('*.stranger.test', { A: ['127.0.0.1'] });
+  await expect(handshake('www.stranger.test')).rejects.toThrow();
+  const inactive = await shown('x');
+  (await client.account.api.patch(`/pages/${inactive.id}`, { active: false })).expect(200);
+  dns.zones.set('late.example.test', { A: ['127.0.0.1'] });
+  expect(pebble.log()).not.toMatch(/stranger\.test/);
+});
+
+test('P-06: what the authority refuses is told with its reason', async () => {
+  const domain = 'refused.example.test';
+  dns.zones.set(domain, { A: ['127.0.0.1'] });
+  const site = await client.site({ domain });
+  // Between the check and the certificate the domain came to lead nowhere.
+  dns.zones.set(domain, { A: [] });
+  const tls = await tlsOf(site, 'failed');
+  expect(tls.error).toMatch(/urn:ietf:params:acme:error|refused\.example\.test/);
+  expect(tls).toMatchObject({ issuer: null, notAfter: null });
+  expect((await client.get(domain, '/')).status).toBe(404);
+});
+
+test('P-06: permission is withdrawn with the site', async () => {
+  const site = await shown('gone soon');
+  const ask = async (host: string, headers = {}) => {
+    const response = await fetch(`http://127.0.0.1:${berth.env['PAGES_ORIGIN_PORT']}/tls/ask?domain=${host}`, {
+      headers,
+    });
+    return response.status;
+  };
+  expect(await ask(site.domain)).toBe(200);
+  expect(await ask(site.domain.toUpperCase())).toBe(404);
+  expect(await ask("x' OR '1'='1")).toBe(404);
+  // What comes from elsewhere never reaches the question.
+  const body = await readSecurely(site.domain, `/tls/ask?domain=${site.domain}`);
+  expect(body).toMatch(/^HTTP\/1\.1 404/);
+  expect(await ask(site.domain, { 'x-forwarded-for': '192.0.2.1' })).toBe(404);
+  (await client.account.api.delete(`/pages/${site.id}`)).expect(204);
+  expect(await ask(site.domain)).toBe(404);
+  expect(await readSecurely(site.domain)).toMatch(/^HTTP\/1\.1 404/);
+});
+
+test('an edge that died gets its settings again, and serves the certificates it had', async () => {
+  const site = await shown('after all');
+  await tlsOf(site, 'active');
+  await caddy.kill();
+  await expect(handshake(site.domain)).rejects.toThrow();
+  expect((await client.account.api.get(`/pages/${site.id}`)).expect(200).body.tls.status).toBe('active');
+  await caddy.start();
+  await until('it answers again', () => readSecurely(site.domain).catch(() => null));
+  expect(await readSecurely(site.domain)).toMatch(/after all$/);
+});
