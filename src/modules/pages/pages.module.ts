@@ -37,7 +37,7 @@ import { SitesService } from './sites/sites.service.js';
     SiteDeploys,
     SiteLookUps,
   ],
-  exports: [SitesService, DeploymentsService, SiteDeploys, SiteLookUps],
+  exports: [SitesService, DeploymentsService, SiteDeploys, SiteLookUps, SiteRepository, SiteAddresses],
 })
 export class PagesModule {}
 

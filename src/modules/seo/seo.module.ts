@@ -1,7 +1,8 @@
 import { Module } from '@nestjs/common';
 import { AccountsModule } from '../accounts/accounts.module.js';
+import { PagesModule } from '../pages/pages.module.js';
 import { Crawler } from './crawl/crawler.reader.js';
-import { OwnDomains } from './own-domains.js';
+import { OwnDomains } from './own-domains.service.js';
 import { ScanQuota } from './scans/scan-quota.service.js';
 import { ScanRepository } from './scans/scan.repository.js';
 import { ScanRunner } from './scans/scan-runner.reader.js';
@@ -10,7 +11,7 @@ import { ScansService } from './scans/scans.service.js';
 
 /** SEO analysis of sites. */
 @Module({
-  imports: [AccountsModule],
+  imports: [AccountsModule, PagesModule],
   providers: [OwnDomains, ScanRepository, ScanQuota, ScanSlots, Crawler, ScanRunner, ScansService],
   exports: [ScansService],
 })

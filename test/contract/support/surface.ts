@@ -171,11 +171,11 @@ const NAMED_BY_QUERY: Record<string, string> = {
   '/seo/history': '?host=127.0.0.1',
   '/seo/audit': '?id=nothing',
 };
-/** Routes about sites, of which nobody in these tests has any. */
-const ABOUT_SITES = new Set(['seo_audit']);
+/** They name a site by their query, and there is none of that name. */
+const NAMES_NOTHING = new Set(['seo_audit']);
 
 /** What reading an own resource answers. A route without a documented success is about something no service has yet. */
 export function foundStatus(route: Route): number {
-  if (ABOUT_SITES.has(route.id)) return 404;
+  if (NAMES_NOTHING.has(route.id)) return 404;
   return Object.keys(route.successes).length === 0 ? 404 : 200;
 }

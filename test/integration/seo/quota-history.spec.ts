@@ -4,6 +4,7 @@ import { startBerth, type Berth, type TestAccount } from '../../support/app.js';
 import { html } from '../../support/seo-pages.js';
 import type { Api } from '../../support/api.js';
 import { until } from '../../support/until.js';
+import { PagesClient, type Site } from '../pages/pages-client.js';
 import { FixtureSite } from './fixture-site.js';
 
 let berth: Berth;
@@ -182,5 +183,50 @@ describe('own domains', () => {
     for (const query of [{}, { id: 'x', pages: '0' }, { id: 'x', pages: '9' }, { id: 'x', pages: 'many' }]) {
       (await person.api.get('/seo/audit', { query: query as Record<string, string> })).expect(400);
     }
+  });
+
+  describe('of an account with sites', () => {
+    let client: PagesClient;
+    let mine: Site;
+
+    beforeAll(async () => {
+      client = new PagesClient(berth, await berth.makeAccount());
+      await setScans(client.account, 0);
+      mine = await client.shown({
+        'index.html': html({ body: '<a href="/second">A second page</a>' }),
+        'second.html': html({ title: '<title>The second page of this site</title>' }),
+      });
+    });
+    afterAll(() => client?.close());
+
+    test('they are scanned for nothing, by every address of theirs, whatever the plan', async () => {
+      const { api, readOnly } = client.account;
+      const { url } = (await readOnly.get(`/pages/${mine.id}`)).expect(200).body as { url: string };
+      for (const address of [`http://${mine.domain}/`, url, `http://${mine.domain.toUpperCase()}`]) {
+        const report = (await api.post('/seo/scan', { url: address, pages: 5 })).expect(201).body;
+        expect(report.pages.map(({ status }: { status: number }) => status)).toEqual([200, 200]);
+        (await readOnly.get(`/seo/scans/${report.id}`)).expect(200);
+      }
+      expect((await readOnly.get('/seo/quota')).expect(200).body).toEqual({ allowed: 0, used: 0, remaining: 0 });
+      // What is on another port of that name is not the site.
+      (await api.post('/seo/scan', { url: `http://${mine.domain}:${berth.env['PORT']}/` })).expect(403);
+      (await api.post('/seo/scan', { url: `ftp://${mine.domain}/` })).expect(403);
+    });
+
+    test('they are listed, and audited without being kept', async () => {
+      const { api, readOnly } = client.account;
+      const [entry] = (await readOnly.get('/seo/domains')).expect(200).body;
+      expect(entry).toEqual({ id: expect.any(String), domain: mine.domain, siteId: mine.id });
+      const kept = (await readOnly.get('/seo/scans')).expect(200).body.length;
+      const audit = (await readOnly.get('/seo/audit', { query: { id: entry.id, pages: '1' } })).expect(200).body;
+      expect(audit).toMatchObject({ id: null, pages: [{ status: 200 }] });
+      expect((await readOnly.get('/seo/scans')).expect(200).body).toHaveLength(kept);
+
+      (await person.api.get('/seo/audit', { query: { id: entry.id, pages: '1' } })).expect(404);
+      (await api.delete(`/pages/${mine.id}`)).expect(204);
+      expect((await readOnly.get('/seo/domains')).expect(200).body).toEqual([]);
+      (await api.get('/seo/audit', { query: { id: entry.id, pages: '1' } })).expect(404);
+      (await api.post('/seo/scan', { url: `http://${mine.domain}/` })).expect(403);
+    });
   });
 });

@@ -20,7 +20,7 @@ import type {
   SeoQuota,
   SiteRuleView,
 } from '../dto/seo.dto.js';
-import { OwnDomains, type OwnDomain } from '../own-domains.js';
+import { OwnDomains, type OwnDomain } from '../own-domains.service.js';
 import { ScanQuota } from './scan-quota.service.js';
 import type { SeoScan } from './scan.entity.js';
 import { ScanRepository } from './scan.repository.js';
@@ -118,7 +118,8 @@ function ownOf(domains: readonly OwnDomain[], { protocol, port, hostname }: URL)
   const own = domains.find(({ domain }) => domain === hostname.replace(/\.$/, ''));
   if (!own || !/^https?:$/.test(protocol)) return undefined;
   const { httpPort, httpsPort } = own.edge;
-  return port === '' || Number(port) === (protocol === 'https:' ? httpsPort : httpPort) ? own : undefined;
+  const ours = ['', String(protocol === 'https:' ? httpsPort : httpPort), new URL(own.url).port];
+  return ours.includes(port) ? own : undefined;
 }
 
 /** As hosts are kept; what is no host is that of no scan. */
