@@ -199,8 +199,8 @@ async function startDaemons(steps, stack, engine, given) {
     Object.assign(settings, {
       APP_NETWORK: name,
       APP_SUBNET: subnet,
-      MACHINE_NETWORK: machines.name,
-      MACHINE_SUBNET: machines.subnet,
+      MACHINE_NETWORK: given.MACHINE_NETWORK ?? machines.name,
+      MACHINE_SUBNET: given.MACHINE_SUBNET ?? machines.subnet,
     });
   }
   const port = portSetting(given, 'PORT', 3000);

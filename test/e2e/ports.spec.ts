@@ -30,8 +30,9 @@ onEngine('ports and firewall', () => {
   }, 120_000);
   afterAll(async () => {
     await hosting?.close();
-    // The node's own, and the one before its broker.
-    for (const table of [TABLE, `${TABLE}_broker`]) nft([`table inet ${table}`, `delete table inet ${table}`]);
+    // The node's own, and those before its broker and around its machines.
+    for (const table of [TABLE, `${TABLE}_broker`, `${TABLE}_machines`])
+      nft([`table inet ${table}`, `delete table inet ${table}`]);
   });
 
   const primary = (): { ip: string; port: number } => server.primaryAllocation;

@@ -31,4 +31,10 @@ describe('the rules around machines as nftables reads them', () => {
     expect(text).toContain('ip daddr 203.0.113.9 tcp dport { 80, 443, 20000-29999 } accept');
     expect(text.match(/dport \{/g)).toHaveLength(1);
   });
+
+  test('name no port twice, as nftables would refuse the whole table', () => {
+    const publicPorts = [80, 0, 443, 80, 20_000, 25_000, 29_999];
+    const { text } = machineRules('x', { ...RULES, publicPorts, publicAddresses: ['203.0.113.9'] });
+    expect(text).toContain('tcp dport { 80, 443, 20000-29999 } accept');
+  });
 });

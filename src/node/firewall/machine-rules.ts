@@ -24,7 +24,9 @@ export function machineRules(table: string, rules: MachineRules): FixedRules {
   const { network, gateway, appNetwork, portRange } = rules;
   const own = `${table}_machines`;
   const open = rules.publicAddresses.filter((address) => isIPv4(address) && !address.startsWith('127.'));
-  const ports = [...rules.publicPorts, `${portRange.first}-${portRange.last}`].join(', ');
+  // A set with an entry twice, or inside of another, is refused as a whole.
+  const single = rules.publicPorts.filter((port) => port > 0 && (port < portRange.first || port > portRange.last));
+  const ports = [...new Set(single), `${portRange.first}-${portRange.last}`].join(', ');
   const text = [
     `table inet ${own}`,
     `delete table inet ${own}`,

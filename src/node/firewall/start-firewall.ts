@@ -27,7 +27,10 @@ export async function guardMachines(config: Config, log: AppLogger): Promise<Kep
     gateway: config.machineSubnet.split('/')[0]!,
     appNetwork: config.appNetwork,
     publicAddresses: config.publicAddress,
-    publicPorts: [80, 443, config.port, config.consolePort, config.sftpPort],
+    publicPorts: [
+      ...[80, 443, config.port, config.cdnPort, config.consolePort, config.sftpPort],
+      ...[config.pagesHttpPort, config.pagesHttpsPort],
+    ],
     portRange: config.portRange,
   });
   const table = KeptTable.for(config.firewall, rules, log);
