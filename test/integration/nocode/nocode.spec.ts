@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { request as send } from 'node:http';
+import { setLimits } from '../../support/own-plan.js';
 import { startBerth, type Berth, type TestAccount } from '../../support/app.js';
 import type { Api } from '../../support/api.js';
 
@@ -16,15 +17,6 @@ const MAX = 2 * 1_048_576;
 
 async function make(api: Api, data = '{"pages":[]}', name = 'site'): Promise<string> {
   return (await api.post('/nocode/projects', { name, data })).expect(201).body.id as string;
-}
-
-async function limitTo(account: TestAccount, projects: number): Promise<void> {
-  const plan = `nocode-${projects}-${randomBytes(3).toString('hex')}`;
-  await berth.database.query(
-    "INSERT INTO plans SELECT ?, servers, ram, disk, cpu, `databases`, backups, buckets, storage_bytes, sites, machines, ?, scans FROM plans WHERE id = 'pro'",
-    [plan, projects],
-  );
-  await berth.database.query('UPDATE accounts SET plan_id = ? WHERE id = ?', [plan, account.id]);
 }
 
 describe('a document', () => {
@@ -173,7 +165,7 @@ describe('the plan', () => {
   test('of twenty that are made or copied at once as many fit as it allows', async () => {
     const other = await berth.makeAccount();
     const source = await make(other.api);
-    await limitTo(other, 5);
+    await setLimits(berth, other, { nocode_projects: 5 });
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
         index % 2
@@ -200,7 +192,7 @@ describe('the plan', () => {
   test('where it is lowered nothing is lost, and saving goes on', async () => {
     const other = await berth.makeAccount();
     const ids = [await make(other.api), await make(other.api)];
-    await limitTo(other, 1);
+    await setLimits(berth, other, { nocode_projects: 1 });
     expect((await other.api.get('/nocode/quota')).expect(200).body).toEqual({ allowed: 1, used: 2, canCreate: false });
     for (const id of ids) (await other.api.patch(`/nocode/projects/${id}`, { data: '[1]' })).expect(200);
   });

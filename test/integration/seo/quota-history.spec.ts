@@ -1,5 +1,5 @@
-import { randomBytes } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
+import { setLimits } from '../../support/own-plan.js';
 import { startBerth, type Berth, type TestAccount } from '../../support/app.js';
 import { html } from '../../support/seo-pages.js';
 import type { Api } from '../../support/api.js';
@@ -16,22 +16,12 @@ beforeAll(async () => {
   [site, other] = await Promise.all([FixtureSite.start(), FixtureSite.start()]);
   berth = await startBerth({ roles: ['api'], databaseHost: false });
   person = await berth.makeAccount();
-  await setScans(person, 10_000);
+  await setLimits(berth, person, { scans: 10_000 });
 });
 afterAll(async () => {
   await berth?.close();
   await Promise.all([site?.stop(), other?.stop()]);
 });
-
-/** Puts the account on a plan of its own with so many scans. */
-async function setScans(account: TestAccount, scans: number): Promise<void> {
-  const plan = `scans-${randomBytes(4).toString('hex')}`;
-  await berth.database.query(
-    "INSERT INTO plans SELECT ?, servers, ram, disk, cpu, `databases`, backups, buckets, storage_bytes, sites, machines, nocode_projects, ? FROM plans WHERE id = 'pro'",
-    [plan, scans],
-  );
-  await berth.database.query('UPDATE accounts SET plan_id = ? WHERE id = ?', [plan, account.id]);
-}
 
 const scan = async (path = '/', pages?: number, api: Api = person.api): Promise<any> =>
   (await api.post('/seo/scan', { url: site.url + path, ...(pages === undefined ? {} : { pages }) })).expect(201).body;
@@ -41,7 +31,7 @@ describe('the plan (S-05)', () => {
 
   test('of scans at once as many are done as it allows', async () => {
     const account = await berth.makeAccount();
-    await setScans(account, 3);
+    await setLimits(berth, account, { scans: 3 });
     const outcomes: number[] = [];
     // Two at a time is what an account may have under way.
     for (let round = 0; round < 6; round++) {
@@ -55,7 +45,7 @@ describe('the plan (S-05)', () => {
 
   test('no race gets the last one twice', async () => {
     const account = await berth.makeAccount();
-    await setScans(account, 1);
+    await setLimits(berth, account, { scans: 1 });
     const answers = await Promise.all(
       Array.from({ length: 20 }, () => account.api.post('/seo/scan', { url: site.url })),
     );
@@ -75,7 +65,7 @@ describe('the plan (S-05)', () => {
 
   test('what fails costs nothing; what is deleted is not given back; after 30 days it counts no more', async () => {
     const account = await berth.makeAccount();
-    await setScans(account, 2);
+    await setLimits(berth, account, { scans: 2 });
     const used = async (): Promise<number> => (await account.api.get('/seo/quota')).expect(200).body.used as number;
     (await account.api.post('/seo/scan', { url: `${site.url.replace('http:', 'ftp:')}` })).expect(422);
     expect(await used()).toBe(0);
@@ -100,7 +90,7 @@ describe('the plan (S-05)', () => {
 
   test('a place that was kept by a process that died falls free', async () => {
     const account = await berth.makeAccount();
-    await setScans(account, 1);
+    await setLimits(berth, account, { scans: 1 });
     await scan('/', 1, account.api);
     await berth.database.query('UPDATE seo_scan_uses SET settled = 0 WHERE account_id = ?', [account.id]);
     (await account.api.post('/seo/scan', { url: site.url })).expect(403);
@@ -191,7 +181,7 @@ describe('own domains', () => {
 
     beforeAll(async () => {
       client = new PagesClient(berth, await berth.makeAccount());
-      await setScans(client.account, 0);
+      await setLimits(berth, client.account, { scans: 0 });
       mine = await client.shown({
         'index.html': html({ body: '<a href="/second">A second page</a>' }),
         'second.html': html({ title: '<title>The second page of this site</title>' }),

@@ -1,7 +1,7 @@
-import { randomBytes } from 'node:crypto';
 import { constants, createBrotliCompress, createGzip } from 'node:zlib';
 import { Readable } from 'node:stream';
 import type { ServerResponse } from 'node:http';
+import { setLimits } from '../../support/own-plan.js';
 import { startBerth, type Berth, type TestAccount } from '../../support/app.js';
 import { html, LIGHTHOUSE, type FixturePage } from '../../support/seo-pages.js';
 import type { Api } from '../../support/api.js';
@@ -16,22 +16,12 @@ beforeAll(async () => {
   [site, other] = await Promise.all([FixtureSite.start(), FixtureSite.start()]);
   berth = await startBerth({ roles: ['api'], databaseHost: false });
   person = await berth.makeAccount();
-  await setScans(person, 10_000);
+  await setLimits(berth, person, { scans: 10_000 });
 });
 afterAll(async () => {
   await berth?.close();
   await Promise.all([site?.stop(), other?.stop()]);
 });
-
-/** Puts the account on a plan of its own with so many scans. */
-async function setScans(account: TestAccount, scans: number): Promise<void> {
-  const plan = `scans-${randomBytes(4).toString('hex')}`;
-  await berth.database.query(
-    "INSERT INTO plans SELECT ?, servers, ram, disk, cpu, `databases`, backups, buckets, storage_bytes, sites, machines, nocode_projects, ? FROM plans WHERE id = 'pro'",
-    [plan, scans],
-  );
-  await berth.database.query('UPDATE accounts SET plan_id = ? WHERE id = ?', [plan, account.id]);
-}
 
 const scan = async (path = '/', pages?: number, api: Api = person.api): Promise<any> =>
   (await api.post('/seo/scan', { url: site.url + path, ...(pages === undefined ? {} : { pages }) })).expect(201).body;

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { setLimits } from '../../support/own-plan.js';
 import { startBerth, type Berth } from '../../support/app.js';
 import { until } from '../../support/until.js';
 import { expectConsistent, expectStatus, json, StorageClient } from './storage-client.js';
@@ -29,19 +29,16 @@ async function uploads(count: number): Promise<void> {
   });
 }
 
-async function planOf(id: string, limits: Record<string, number>): Promise<StorageClient> {
-  const [row] = await berth.database.query("SELECT * FROM plans WHERE id = 'pro'");
-  const name = `${id}-${randomBytes(3).toString('hex')}`;
-  const values = { ...row, id: name, ...limits };
-  const marks = Object.keys(values).map(() => '?');
-  await berth.database.query(`INSERT INTO plans VALUES (${marks.join(', ')})`, Object.values(values));
-  return new StorageClient(berth, await berth.makeAccount(name));
+async function limited(limits: Record<string, number>): Promise<StorageClient> {
+  const account = await berth.makeAccount();
+  await setLimits(berth, account, limits);
+  return new StorageClient(berth, account);
 }
 
 describe('the quota', () => {
   test('twenty uploads at once get what there is and no more, whatever they tell of their size', async () => {
     for (const headers of [{}, { 'transfer-encoding': 'chunked' }] as Record<string, string>[]) {
-      const small = await planOf(`only-ten-${Object.keys(headers).length}`, { storage_bytes: 10_000_000 });
+      const small = await limited({ storage_bytes: 10_000_000 });
       const bucket = await small.bucket('small');
       const answers = await Promise.all(
         Array.from({ length: 20 }, (_, index) => {
@@ -69,7 +66,7 @@ describe('the quota', () => {
   });
 
   test('is refused before a byte is read, and says what is missing', async () => {
-    const small = await planOf('thousand', { storage_bytes: 1000 });
+    const small = await limited({ storage_bytes: 1000 });
     const bucket = await small.bucket('small');
     expectStatus(await small.put(bucket, 'most', Buffer.alloc(900)), 201);
     const { request, answer } = small.begin(bucket, 'more', { 'content-length': '101', expect: '100-continue' });
@@ -95,7 +92,7 @@ describe('the quota', () => {
   });
 
   test('what was to be replaced and is deleted meanwhile does not bring more in than there is room for', async () => {
-    const small = await planOf('replaced', { storage_bytes: 1000 });
+    const small = await limited({ storage_bytes: 1000 });
     const bucket = await small.bucket('small');
     expectStatus(await small.put(bucket, 'old', Buffer.alloc(800)), 201);
     const { request, answer } = small.begin(bucket, 'old', { 'content-length': '900' });
@@ -109,7 +106,7 @@ describe('the quota', () => {
   });
 
   test('of buckets', async () => {
-    const small = await planOf('two-buckets', { buckets: 2 });
+    const small = await limited({ buckets: 2 });
     const answers = await Promise.all(
       Array.from({ length: 10 }, (_, index) => small.account.api.post('/storage/buckets', { name: `bucket-${index}` })),
     );
