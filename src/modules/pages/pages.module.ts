@@ -17,6 +17,7 @@ import { SiteContents } from './serving/site-contents.reader.js';
 import { SiteListener } from './serving/site-listener.reader.js';
 import { SiteLookUps } from './serving/site-look-ups.service.js';
 import { SiteAddresses } from './sites/site-addresses.service.js';
+import { SiteDirectory } from './sites/site-directory.service.js';
 import { SiteViews } from './sites/site-views.service.js';
 import { SiteRepository } from './sites/site.repository.js';
 import { SitesService } from './sites/sites.service.js';
@@ -27,6 +28,7 @@ import { SitesService } from './sites/sites.service.js';
   providers: [
     SiteRepository,
     SiteAddresses,
+    SiteDirectory,
     SiteViews,
     SitesService,
     DomainCheck,
@@ -37,7 +39,7 @@ import { SitesService } from './sites/sites.service.js';
     SiteDeploys,
     SiteLookUps,
   ],
-  exports: [SitesService, DeploymentsService, SiteDeploys, SiteLookUps, SiteRepository, SiteAddresses],
+  exports: [SitesService, DeploymentsService, SiteDeploys, SiteLookUps, SiteDirectory],
 })
 export class PagesModule {}
 

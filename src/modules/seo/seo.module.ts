@@ -2,7 +2,7 @@ import { Module } from '@nestjs/common';
 import { AccountsModule } from '../accounts/accounts.module.js';
 import { PagesModule } from '../pages/pages.module.js';
 import { Crawler } from './crawl/crawler.reader.js';
-import { OwnDomains } from './own-domains.service.js';
+import { OwnDomains } from './own-domains.reader.js';
 import { ScanQuota } from './scans/scan-quota.service.js';
 import { ScanRepository } from './scans/scan.repository.js';
 import { ScanRunner } from './scans/scan-runner.reader.js';

@@ -6,7 +6,7 @@ import { Crawler } from '../crawl/crawler.reader.js';
 import type { Crawl } from '../crawl/crawled-page.js';
 import { NotHtml } from '../crawl/not-html.js';
 import type { PageReportView, SiteRuleView } from '../dto/seo.dto.js';
-import type { OwnDomain } from '../own-domains.service.js';
+import type { OwnDomain } from '../own-domains.reader.js';
 import { resultsOf, siteScoreOf } from '../site/site-rules.js';
 import { scanProblem } from './scan-problems.js';
 import { ScanSlots } from './scan-slots.js';

@@ -20,7 +20,7 @@ import type {
   SeoQuota,
   SiteRuleView,
 } from '../dto/seo.dto.js';
-import { OwnDomains, type OwnDomain } from '../own-domains.service.js';
+import { OwnDomains, type OwnDomain } from '../own-domains.reader.js';
 import { ScanQuota } from './scan-quota.service.js';
 import type { SeoScan } from './scan.entity.js';
 import { ScanRepository } from './scan.repository.js';

@@ -2,8 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { readFile } from 'node:fs/promises';
 import { Config } from '../../config/config.js';
 import type { Edge } from '../../drivers/web/web.js';
-import { SiteAddresses } from '../pages/sites/site-addresses.service.js';
-import { SiteRepository } from '../pages/sites/site.repository.js';
+import { SiteDirectory } from '../pages/sites/site-directory.service.js';
 
 /** A host that is the caller's own: one of their sites. */
 export interface OwnDomain {
@@ -16,27 +15,20 @@ export interface OwnDomain {
   edge: Omit<Edge, 'host'>;
 }
 
-/** More than any plan has. */
-const MAX_SITES = 10_000;
-
 /** The hosts that an account may scan for nothing. */
 @Injectable()
 export class OwnDomains {
   constructor(
-    private readonly sites: SiteRepository,
-    private readonly addresses: SiteAddresses,
+    private readonly sites: SiteDirectory,
     private readonly config: Config,
   ) {}
 
   /** Oldest first. */
   async list(accountId: string): Promise<OwnDomain[]> {
-    const sites = await this.sites.list(accountId, MAX_SITES);
+    const sites = await this.sites.of(accountId);
     if (sites.length === 0) return [];
     const edge = await this.edge();
-    return sites.reverse().flatMap(({ id, domain, tlsStatus }) => {
-      if (domain === null) return [];
-      return { id, domain, siteId: id, url: `${this.addresses.ofSite(domain, tlsStatus === 'active')}/`, edge };
-    });
+    return sites.map(({ id, domain, url }) => ({ id, domain, siteId: id, url, edge }));
   }
 
   private async edge(): Promise<OwnDomain['edge']> {
