@@ -36,12 +36,18 @@ async function main(): Promise<void> {
     // The api goes last: the other roles still speak to it.
     for (const { name, role } of running.reverse()) {
       closing = name;
-      await role.close();
-      log.info({ role: name }, 'role ended');
+      try {
+        await role.close();
+        log.info({ role: name }, 'role ended');
+      } catch (error) {
+        // It must not keep the others from handing back what they have under way.
+        log.error({ err: error, role: name }, 'role ended badly');
+        process.exitCode = 1;
+      }
     }
     await operators.close();
     log.info('ended');
-    process.exit(0);
+    process.exit();
   };
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => void end(signal));
 }

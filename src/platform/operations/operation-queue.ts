@@ -24,6 +24,11 @@ export class OperationQueue implements OnModuleInit {
     this.queue.on('error', (error) => this.log.warn({ err: error }, 'operation queue'));
   }
 
+  /** Hands out what is in it, to so many at once; resolves when the queue is closed. */
+  async take(concurrency: number, work: (operationId: string) => Promise<void>): Promise<void> {
+    await this.queue.process(concurrency, ({ data }) => work(data.operationId));
+  }
+
   push(operationId: string): void {
     this.queue
       .add({ operationId }, { removeOnComplete: true, removeOnFail: true, attempts: 1 })

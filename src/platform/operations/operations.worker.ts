@@ -1,7 +1,6 @@
-import { Process, Processor } from '@nestjs/bull';
-import { Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
-import type { Job } from 'bull';
-import { OPERATION_QUEUE, type OperationJob } from './operation-queue.js';
+import { Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
+import { AppLogger } from '../observability/logger.js';
+import { OperationQueue } from './operation-queue.js';
 import { OperationRunner } from './operation-runner.js';
 
 /** Operations mostly wait for the engine, so one process may have many under way. */
@@ -9,16 +8,26 @@ const CONCURRENCY = 64;
 
 /** Takes operation ids off the queue. */
 @Injectable()
-@Processor(OPERATION_QUEUE)
-export class OperationsWorker implements BeforeApplicationShutdown {
-  constructor(private readonly runner: OperationRunner) {}
+export class OperationsWorker implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  private ending = false;
 
-  @Process({ concurrency: CONCURRENCY })
-  async process(job: Job<OperationJob>): Promise<void> {
-    await this.runner.run(job.data.operationId);
+  constructor(
+    private readonly queue: OperationQueue,
+    private readonly runner: OperationRunner,
+    private readonly log: AppLogger,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    this.queue
+      .take(CONCURRENCY, (id) => this.runner.run(id))
+      .catch((error: unknown) => {
+        // A process that ends while it still begins takes the connection away from under it.
+        if (!this.ending) this.log.error({ err: error }, 'no operations are taken off the queue');
+      });
   }
 
   async beforeApplicationShutdown(): Promise<void> {
+    this.ending = true;
     await this.runner.drain();
   }
 }
