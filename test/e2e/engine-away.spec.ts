@@ -144,7 +144,7 @@ onEngine('the engine', () => {
     expect(await hosting.inEngine()).toContain('volume kept-by-the-operator');
     const said = `${worker.log()}\n${hosting.berth.process('worker').log()}`;
     for (const name of [stray.instance, stray.volume])
-      expect(said.split('\n').some((line) => line.includes(name) && line.includes('removed: no service owns it'))).toBe(
+      expect(said.split('\n').some((line) => line.includes(name) && line.includes('removed: nobody owns it'))).toBe(
         true,
       );
     await engine.deleteVolume('kept-by-the-operator');
