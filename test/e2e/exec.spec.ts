@@ -142,7 +142,7 @@ onEngine('commands in services', () => {
       'it runs',
       async () => (await api.get(`/servers/${server.id}/exec/${jobId}`)).body.status === 'RUNNING',
     );
-    await until('it has begun', async () => (await programs()).includes('sleep 7202'));
+    await until('it has begun', async () => /^sleep 7202/m.test(await programs()));
     const worker = hosting.berth.process('worker');
     await worker.kill();
     await worker.start();
