@@ -1,5 +1,6 @@
 import { readSecretFile, type Config } from '../config/config.js';
 import { startConsole } from '../node/console/start-console.js';
+import { DiskLimits } from '../node/disk-limits/disk-limits.js';
 import { EngineWatcher } from '../node/events/engine-watcher.js';
 import { guardMachines, startFirewall } from '../node/firewall/start-firewall.js';
 import { LiveSessions } from '../node/sessions/live-sessions.js';
@@ -22,12 +23,14 @@ export async function startNode(config: Config, log: AppLogger): Promise<Running
   );
   const sftp = await startSftpThread(config, nodeLog);
   const firewall = startFirewall(config, api, nodeLog);
+  const limits = new DiskLimits(config.require('engineUrl'), config.enginePool, nodeLog);
+  limits.start();
   watcher.start();
   log.info('node watches the engine');
   return {
     close: async () => {
       await sessions.stop();
-      await Promise.all([consoles.close(), sftp.close(), firewall?.stop()]);
+      await Promise.all([consoles.close(), sftp.close(), firewall?.stop(), limits.stop()]);
       await watcher.stop();
       machines?.stop();
     },

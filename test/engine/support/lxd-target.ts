@@ -5,6 +5,8 @@ import { promisify } from 'node:util';
 import { createConnection } from 'mysql2/promise';
 import type { Engine } from '../../../src/drivers/engine/engine.js';
 import { createEngine } from '../../../src/drivers/engine/engine.factory.js';
+import { DiskLimits } from '../../../src/node/disk-limits/disk-limits.js';
+import { createLogger } from '../../../src/platform/observability/logger.js';
 import { EngineTarget } from './engine-target.js';
 import type { Program } from './programs.js';
 
@@ -36,6 +38,9 @@ export class LxdTarget extends EngineTarget {
     poolSizeGb: Number(ENGINE_POOL_SIZE_GB ?? 20),
   };
 
+  /** As a node keeps them: the kernel may give its counts up at any time. */
+  private readonly limits = new DiskLimits(this.options.url, this.options.pool, createLogger({ logLevel: 'fatal' }));
+
   /** `group` keeps the addresses of suites apart. */
   constructor(group = 0) {
     super('LXD');
@@ -52,6 +57,7 @@ export class LxdTarget extends EngineTarget {
       engine.ensurePool(),
       engine.ensureNetwork({ name: this.network.name, gateway: APP_SUBNET ?? '10.158.0.1/20' }),
     ]);
+    this.limits.start();
     await this.importImages(['nodejs']);
   }
 
@@ -70,6 +76,7 @@ export class LxdTarget extends EngineTarget {
 
   async close(): Promise<void> {
     await this.clean();
+    await this.limits.stop();
     await this.engine.close();
   }
 

@@ -68,6 +68,19 @@ export class LxdSetup {
         timeoutMs: MAKE_SECONDS * 1000,
       }),
     );
+    await this.beginLimits();
+  }
+
+  /**
+   * A pool begins to count at the first volume that has a size. That had better be now, while it is empty, than amid
+   * containers that are being made.
+   */
+  private async beginLimits(): Promise<void> {
+    const { operations, pool } = this.context;
+    const path = `/storage-pools/${encodeURIComponent(pool)}/volumes/custom`;
+    const [name, timeoutMs] = ['berth-limits', MAKE_SECONDS * 1000];
+    await unlessExists(operations.run('POST', path, { body: { name, config: { size: '16MiB' } }, timeoutMs }));
+    await ifFound(operations.run('DELETE', `${path}/${name}`, { timeoutMs }));
   }
 
   async ensureNetwork({ name, gateway, dhcp = false }: NetworkSpec): Promise<void> {
