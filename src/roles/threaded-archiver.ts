@@ -34,6 +34,9 @@ export type ArchiveOutcome = { done: unknown } | { failed: ErrorCopy };
  */
 const YOUNG_MB = 2;
 
+/** What a thread is told: its one job, or to give up. */
+export type ArchiveOrder = ArchiveJob | 'abort';
+
 /**
  * Has each archive carried by a thread of its own, which ends with it: its bytes make much garbage, the cost of which grows
  * with everything else that lives in a thread, and hashing them would hold up whatever else this process does. A thread that
@@ -44,8 +47,14 @@ export class ThreadedArchiver extends Archiver {
     super();
   }
 
-  override pack(workshop: string, blobId: string, signal: AbortSignal): Promise<WrittenArchive> {
-    return this.run({ what: 'pack', workshop, blobId }, signal) as Promise<WrittenArchive>;
+  /** The thread starts while the workshop opens. */
+  override pack(
+    workshop: string,
+    blobId: string,
+    signal: AbortSignal,
+    opened: Promise<unknown>,
+  ): Promise<WrittenArchive> {
+    return this.run({ what: 'pack', workshop, blobId }, signal, opened) as Promise<WrittenArchive>;
   }
 
   override async verify({ blobId, checksum }: StoredArchive, signal: AbortSignal): Promise<void> {
@@ -56,16 +65,25 @@ export class ThreadedArchiver extends Archiver {
     await this.run({ what: 'unpack', workshop, archive: { blobId, checksum } }, signal);
   }
 
-  private async run(job: ArchiveJob, signal: AbortSignal): Promise<unknown> {
+  private async run(
+    job: ArchiveJob,
+    signal: AbortSignal,
+    ready: Promise<unknown> = Promise.resolve(),
+  ): Promise<unknown> {
     signal.throwIfAborted();
     const thread = new Worker(new URL('./archive-thread.js', import.meta.url), {
-      workerData: { parts: this.parts, job },
+      workerData: this.parts,
       resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB },
     });
-    const abort = () => thread.postMessage('abort');
+    const tell = (order: ArchiveOrder) => thread.postMessage(order);
+    const abort = () => tell('abort');
     signal.addEventListener('abort', abort, { once: true });
     try {
-      const outcome = await outcomeOf(thread).finally(() => signal.throwIfAborted());
+      const ended = outcomeOf(thread);
+      ended.catch(() => undefined); // It may come when nobody asks any more.
+      await Promise.race([ready, ended]);
+      tell(job);
+      const outcome = await ended.finally(() => signal.throwIfAborted());
       if ('done' in outcome) return outcome.done;
       throw errorOf(outcome.failed);
     } finally {

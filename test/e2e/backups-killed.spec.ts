@@ -24,6 +24,9 @@ interface BackupRow {
   blob_id: string;
 }
 
+/** What removes the copy of a backup, which has ended by then. */
+const TIDIES_UP = /DELETE \S+bak-X|bak-X\S* stop/;
+
 /** A point, whatever the workshop in it is for. */
 function ofWorkshop({ what, occurrence, when }: FaultPoint): string {
   return `${what.replace(/\/(bak|rst)-/, '/')} ${occurrence} ${when}`;
@@ -67,7 +70,9 @@ onEngine('a worker that is killed at any point of a backup or a restore', () => 
     await ask();
     await hosting.untilQuiet();
     const [{ id }] = (await hosting.rows<{ id: string }>('SELECT id FROM servers')) as [{ id: string }];
-    const all = pointsOf(worker.proxy.requestsOf(engineName(id), before));
+    const all = pointsOf(worker.proxy.requestsOf(engineName(id), before)).filter(
+      (point) => !TIDIES_UP.test(point.what),
+    );
     // What comes after a change that has ended is what comes before the next one; not so where our own side changes too.
     return all.filter(({ what, when }, index) => {
       const next = all[index + 1];

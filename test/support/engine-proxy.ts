@@ -30,7 +30,7 @@ interface Trap extends FaultPoint {
 }
 
 /** A service's own name, or that of something made aside for it; or a machine's. */
-const SERVICE = /(srv|bak|rst|old|lxc)-([0-9a-z]{26})/;
+const SERVICE = /(srv|bak|rst|old|lxc)-([0-9a-z]{26})(?:-[0-9a-z]{26})?/;
 
 /**
  * Stands between a process of ours and the engine's Unix socket. Notes what is asked, holds chosen requests before they

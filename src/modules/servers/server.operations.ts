@@ -69,6 +69,6 @@ export type EngineNameKind = 'srv' | 'fil' | 'bak' | 'rst' | 'old';
 
 /** The kind of an engine name and the service it belongs to, null when it is none of ours. */
 export function ownerOf(name: string): { kind: EngineNameKind; serverId: string } | null {
-  const [, kind, ulid] = /^(srv|fil|bak|rst|old)-([0-9a-z]{26})$/.exec(name) ?? [];
+  const [, kind, ulid] = /^(srv|fil|bak|rst|old)-([0-9a-z]{26})(?:-[0-9a-z]{26})?$/.exec(name) ?? [];
   return kind && ulid ? { kind: kind as EngineNameKind, serverId: `srv_${ulid}` } : null;
 }

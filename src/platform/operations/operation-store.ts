@@ -99,8 +99,9 @@ export class OperationStore {
         },
       );
       if (ended.affected !== 1) throw new LeaseLost();
-      await rows(tx);
+      // First of all that follows: those who wait need not wait for what the handler still tidies up.
       tx.afterCommit(() => this.wakeUps.wake([operation.id, operation.resourceId]));
+      await rows(tx);
     });
   }
 

@@ -10,6 +10,7 @@ import type { ThreadedArchiver } from '../../../src/roles/threaded-archiver.js';
 const BUILT = join(import.meta.dirname, '../../../dist/src/roles/threaded-archiver.js');
 
 const never = new AbortController().signal;
+const opened = Promise.resolve();
 
 /** A thread has a simulated engine of its own, without any container. */
 describe('threaded archiver', () => {
@@ -48,8 +49,8 @@ describe('threaded archiver', () => {
 
   test('failures of the engine keep their codes, and nothing is stored', async () => {
     const blobId = store.newId();
-    await expect(archiver().pack('bak-none', blobId, never)).rejects.toMatchObject({ code: 'not_found' });
-    await expect(archiver('unix:/nowhere').pack('bak-none', blobId, never)).rejects.toMatchObject({
+    await expect(archiver().pack('bak-none', blobId, never, opened)).rejects.toMatchObject({ code: 'not_found' });
+    await expect(archiver('unix:/nowhere').pack('bak-none', blobId, never, opened)).rejects.toMatchObject({
       code: 'unavailable',
     });
     await expect(store.stat(blobId)).rejects.toMatchObject({ code: 'not_found' });

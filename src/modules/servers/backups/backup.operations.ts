@@ -18,9 +18,17 @@ export interface RestorePayload {
   wasRunning: boolean;
 }
 
-/** Containers and volumes that exist while an operation of the service's is under way. */
-export type Aside = 'bak' | 'rst' | 'old';
+/** Containers and volumes that exist while a service's data is restored. */
+export type Aside = 'rst' | 'old';
 
 export function asideName(kind: Aside, serverId: string): string {
   return serverId.replace(/^srv_/, `${kind}-`);
+}
+
+/**
+ * The copy of which a backup is made, and the workshop that is opened on it. Each has a name of its own: the copy of one is
+ * still being removed when the next one begins.
+ */
+export function copyName(serverId: string, backupId: string): string {
+  return `${serverId.replace(/^srv_/, 'bak-')}-${backupId.replace(/^bak_/, '')}`;
 }

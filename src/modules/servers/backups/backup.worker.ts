@@ -3,6 +3,7 @@ import { Engine } from '../../../drivers/engine/engine.js';
 import { BlobStore } from '../../../drivers/objects/blob-store.js';
 import { Database, type Tx } from '../../../platform/database/database.js';
 import { EventRecorder, SYSTEM } from '../../../platform/events/event-recorder.js';
+import { AppLogger } from '../../../platform/observability/logger.js';
 import {
   HandlesOperation,
   OperationHandler,
@@ -15,11 +16,10 @@ import type { Server } from '../server.entity.js';
 import { engineName } from '../server.operations.js';
 import { ServerRepository } from '../server.repository.js';
 import { Backup } from './backup.entity.js';
-import { asideName, BACKUP_OPERATIONS, type BackupPayload } from './backup.operations.js';
+import { BACKUP_OPERATIONS, copyName, type BackupPayload } from './backup.operations.js';
 import { BackupRepository } from './backup.repository.js';
 import { Archiver } from './lifecycle/archiver.js';
 import { BackupSlots } from './lifecycle/backup-slots.js';
-import { unlessAway } from './lifecycle/unless-away.js';
 import { Workshop } from './lifecycle/workshop.js';
 
 /** A copy of a full volume needs room to note its new user ids. */
@@ -39,6 +39,7 @@ export class BackupWorker extends OperationHandler {
     private readonly blobs: BlobStore,
     private readonly events: EventRecorder,
     private readonly atOnce: BackupSlots,
+    private readonly log: AppLogger,
   ) {
     super();
   }
@@ -46,7 +47,7 @@ export class BackupWorker extends OperationHandler {
   async steps({ resourceId, payload }: Operation): Promise<OperationStep[]> {
     const server = await this.servers.require(resourceId);
     const { backupId } = payload as BackupPayload;
-    const aside = asideName('bak', resourceId);
+    const aside = copyName(resourceId, backupId);
     return [
       { name: 'copy', run: () => this.copy(server, aside), undo: () => this.workshop.discard(aside) },
       {
@@ -54,8 +55,6 @@ export class BackupWorker extends OperationHandler {
         run: (context) => this.archive(server, aside, backupId, context),
         undo: () => this.dropBlob(backupId),
       },
-      // The archive is complete; what cannot be removed now is left to the search for leftovers.
-      { name: 'clean', run: () => unlessAway(this.workshop.discard(aside)) },
     ];
   }
 
@@ -63,6 +62,7 @@ export class BackupWorker extends OperationHandler {
     const { backupId, replaces } = operation.payload as BackupPayload;
     const completedAt = new Date();
     await this.servers.lock(tx, operation.resourceId);
+    tx.afterCommit(() => this.tidyUp(copyName(operation.resourceId, backupId)));
     await tx.manager.update(Backup, { id: backupId, status: 'CREATING' }, { status: 'READY', completedAt });
     await this.record(tx, operation, 'server:backup.complete');
     const oldest = replaces ? await this.backups.oldestReplaceable(tx, operation.resourceId, backupId) : null;
@@ -91,12 +91,22 @@ export class BackupWorker extends OperationHandler {
   }
 
   private async archive(server: Server, aside: string, backupId: string, { signal }: StepContext): Promise<void> {
-    await this.workshop.open(aside, server);
     await this.dropBlob(backupId);
     const blobId = this.blobs.newId();
     await this.write(backupId, { blobId });
-    const { size, sha256 } = await this.archiver.pack(aside, blobId, signal);
+    const opened = this.workshop.open(aside, server);
+    const packed = this.archiver.pack(aside, blobId, signal, opened);
+    // A workshop that still opens must not be taken apart.
+    await Promise.allSettled([opened, packed]);
+    const { size, sha256 } = await packed;
     await this.write(backupId, { bytes: size, checksum: sha256 });
+  }
+
+  /** After the end, for nobody need wait for it; what cannot be removed now is found by the search for leftovers. */
+  private async tidyUp(aside: string): Promise<void> {
+    await this.workshop.discard(aside).catch((error: unknown) => {
+      this.log.warn({ err: error, name: aside }, 'the copy that a backup was made of is still there');
+    });
   }
 
   /** The row forgets the blob after it is gone, never before. */

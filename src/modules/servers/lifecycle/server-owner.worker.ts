@@ -5,16 +5,12 @@ import { AppLogger } from '../../../platform/observability/logger.js';
 import { Operation } from '../../../platform/operations/operation.entity.js';
 import { OperationsService } from '../../../platform/operations/operations.service.js';
 import { EngineOwners, type EngineOwner } from '../../instances/engine-owners.service.js';
-import { BACKUP_OPERATIONS } from '../backups/backup.operations.js';
+import { asideName, BACKUP_OPERATIONS, copyName, type BackupPayload } from '../backups/backup.operations.js';
 import { Server } from '../server.entity.js';
 import { DELETE_LANE, engineName, ownerOf, SERVER_OPERATIONS, type EngineNameKind } from '../server.operations.js';
 
-/** The operation whose work a name belongs to; the others belong to the service's row. */
-const WORKS_ASIDE: Partial<Record<EngineNameKind, string>> = {
-  bak: BACKUP_OPERATIONS.create,
-  rst: BACKUP_OPERATIONS.restore,
-  old: BACKUP_OPERATIONS.restore,
-};
+/** Names that belong to an operation and not to the service's row. */
+const MADE_ASIDE: EngineNameKind[] = ['bak', 'rst', 'old'];
 
 /** Tells what belongs to services in the engine. */
 @Injectable()
@@ -44,16 +40,15 @@ export class ServerOwnerWorker implements EngineOwner {
     const [rows, unfinished] = await Promise.all([
       manager.find(Server, { select: { id: true }, where: { id: In(ids) } }),
       manager.find(Operation, {
-        select: { resourceId: true, type: true },
-        where: { resourceId: In(ids), type: In(Object.values(WORKS_ASIDE)), activeKey: Not(IsNull()) },
+        select: { resourceId: true, type: true, payload: true },
+        where: { resourceId: In(ids), type: In(Object.values(BACKUP_OPERATIONS)), activeKey: Not(IsNull()) },
       }),
     ]);
     const services = new Set(rows.map(({ id }) => id));
-    const works = new Set(unfinished.map(({ resourceId, type }) => `${type} ${resourceId}`));
+    const asides = new Set(unfinished.flatMap(asidesOf));
     const owned = known.filter(({ name, kind, serverId }) => {
-      const type = WORKS_ASIDE[kind];
-      if (type === undefined) return services.has(serverId);
-      return works.has(`${type} ${serverId}`) || (volumes.has(name) && isOnlyData(name, volumes));
+      if (!MADE_ASIDE.includes(kind)) return services.has(serverId);
+      return asides.has(name) || (volumes.has(name) && isOnlyData(name, volumes));
     });
     return new Set(owned.map(({ name }) => name));
   }
@@ -72,6 +67,12 @@ export class ServerOwnerWorker implements EngineOwner {
       });
     }
   }
+}
+
+/** What an operation has aside until it has ended. */
+function asidesOf({ type, resourceId, payload }: Pick<Operation, 'type' | 'resourceId' | 'payload'>): string[] {
+  if (type === BACKUP_OPERATIONS.create) return [copyName(resourceId, (payload as BackupPayload).backupId)];
+  return [asideName('rst', resourceId), asideName('old', resourceId)];
 }
 
 /** A service's old volume while it has no other: whatever became of the restore, this is not a leftover. */

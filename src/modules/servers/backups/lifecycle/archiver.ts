@@ -15,8 +15,13 @@ export interface WrittenArchive {
  * `OperationFailed`; after `signal` has aborted, its reason is what it fails with.
  */
 export abstract class Archiver {
-  /** Puts an archive of the workshop's volume into the object store. */
-  abstract pack(workshop: string, blobId: string, signal: AbortSignal): Promise<WrittenArchive>;
+  /** Puts an archive of the workshop's volume into the object store, as soon as the workshop is open. */
+  abstract pack(
+    workshop: string,
+    blobId: string,
+    signal: AbortSignal,
+    opened: Promise<unknown>,
+  ): Promise<WrittenArchive>;
   /** Reads the whole archive; fails when it is not what was stored. */
   abstract verify(archive: StoredArchive, signal: AbortSignal): Promise<void>;
   /** Unpacks an archive into the workshop's volume, and has it on the disk when this resolves. */

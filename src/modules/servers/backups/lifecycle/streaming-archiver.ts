@@ -19,7 +19,13 @@ export class StreamingArchiver extends Archiver {
     this.tar = new WorkshopTar(engine, direct);
   }
 
-  override async pack(workshop: string, blobId: string, signal: AbortSignal): Promise<WrittenArchive> {
+  override async pack(
+    workshop: string,
+    blobId: string,
+    signal: AbortSignal,
+    opened: Promise<unknown>,
+  ): Promise<WrittenArchive> {
+    await opened;
     try {
       const { size, sha256 } = await this.blobs.put(blobId, this.tar.pack(workshop, signal));
       return { size, sha256 };

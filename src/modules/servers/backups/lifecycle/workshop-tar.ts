@@ -19,7 +19,8 @@ const PACK = [
   '--blocking-factor=512',
   '--pax-option=delete=atime,delete=ctime',
   ...AS_THEY_ARE,
-  '--use-compress-program=zstd -q -1',
+  // With one thread it does not keep up with what feeds it, and more than two would not be fed.
+  '--use-compress-program=zstd -q -1 -T2',
   '.',
 ];
 const UNPACK = [
