@@ -6,7 +6,7 @@ import { Readable } from 'node:stream';
 import { pathToFileURL } from 'node:url';
 import { createBlobStore } from '../../../src/drivers/objects/blob-store.factory.js';
 import { BlobError, type BlobErrorCode, type BlobStore } from '../../../src/drivers/objects/blob-store.js';
-import { S3Server, S3_CREDENTIALS } from './s3-server.js';
+import { S3Server, S3_CREDENTIALS } from '../../support/s3-server.js';
 
 interface Target {
   store: BlobStore;

@@ -8,7 +8,7 @@ import { startBerth, type Berth } from '../../support/app.js';
 import { RoleProcess } from '../../support/role-process.js';
 import { until } from '../../support/until.js';
 import { expectStatus, StorageClient } from './storage-client.js';
-import { S3Server } from './s3-server.js';
+import { S3Server } from '../../support/s3-server.js';
 
 const CLI = join(import.meta.dirname, '..', '..', '..', 'dist', 'src', 'cli', 'berth.js');
 

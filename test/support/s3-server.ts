@@ -4,9 +4,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { freePort } from '../../support/free-ports.js';
+import { freePort } from './free-ports.js';
 
-const S3RVER = join(import.meta.dirname, '..', '..', '..', 'node_modules', '@20minutes', 's3rver', 'lib', 's3rver.js');
+const S3RVER = join(import.meta.dirname, '..', '..', 'node_modules', '@20minutes', 's3rver', 'lib', 's3rver.js');
 /** In a process of its own, as it is in life: it can be taken away at any moment. Its tokens for pages are made with DES. */
 const RUN = `
 const S3rver = require(process.argv[1]);
