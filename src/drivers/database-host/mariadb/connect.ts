@@ -1,3 +1,4 @@
+import { connect, isIP } from 'node:net';
 import { createConnection, type Connection, type RowDataPacket } from 'mysql2/promise';
 import { DatabaseHostError, type HostAccount, type HostAddress } from '../database-host.js';
 
@@ -18,8 +19,17 @@ export function connectionOptions({ address, port, caCertificate }: HostAddress,
     multipleStatements: false,
     // Without files the server cannot ask for any of this machine's; the other changes what statements mean.
     flags: ['-LOCAL_FILES', '-IGNORE_SPACE'],
-    ...(caCertificate === null ? {} : { ssl: { ca: caCertificate, rejectUnauthorized: true, verifyIdentity: true } }),
+    ...(caCertificate === null ? {} : encrypted(address, port, caCertificate)),
   };
+}
+
+/**
+ * TLS with the certificate checked against the address. The driver has that done for names only; an IP address with the dot
+ * at its end that names may have counts as one, and is compared as what it is.
+ */
+function encrypted(address: string, port: number, ca: string) {
+  const ssl = { ca, rejectUnauthorized: true, verifyIdentity: true };
+  return isIP(address) === 0 ? { ssl } : { ssl, host: `${address}.`, stream: () => connect(port, address) };
 }
 
 /** Does the platform's own work on a host. What goes wrong is a `DatabaseHostError`. */
@@ -51,6 +61,10 @@ export function hostError(error: unknown): Error {
   if (error instanceof DatabaseHostError) return error;
   const { errno, code, fatal } = error as { errno?: number; code?: string; fatal?: boolean };
   const said = code ?? 'no code';
+  if (code === 'HANDSHAKE_SSL_ERROR') {
+    const why = (error as Error).message;
+    return new DatabaseHostError('unavailable', `the certificate of the database host was not accepted: ${why}`);
+  }
   if (errno === 1045 || errno === 1698)
     return new DatabaseHostError('denied', `the database host refused the login (${said})`);
   if (errno === 1049) return new DatabaseHostError('no_schema', 'the schema is not on the database host');
