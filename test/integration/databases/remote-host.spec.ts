@@ -19,6 +19,14 @@ interface MariaDb {
   port: number;
 }
 
+/** What sets a server up for `npm run up` and for tests. */
+interface MariaDbTools {
+  mariaDb(layout: object, options: object): MariaDb;
+  prepareMariaDb(layout: object, server: MariaDb): Promise<void>;
+  mariaDbAnswers(server: MariaDb): Promise<boolean>;
+  grantAccess(server: MariaDb, access: { password: string; everything: boolean }): Promise<void>;
+}
+
 /** A hardened server that talks to nobody without TLS, with a certificate of an authority of its own. */
 class RemoteServer {
   readonly folder = mkdtempSync(join(tmpdir(), 'berth-remote-db-'));
@@ -29,23 +37,24 @@ class RemoteServer {
   async start(): Promise<void> {
     chmodSync(this.folder, 0o711);
     await this.certify();
-    const tools = (await import('../../../scripts/lib/mariadb.mjs')) as Record<string, any>;
+    const script: string = '../../../scripts/lib/mariadb.mjs';
+    const tools = (await import(script)) as MariaDbTools;
     const layout = { kind: 'test', state: this.folder, log: this.folder, secrets: this.folder, images: '' };
     const folders = { data: join(this.folder, 'data'), run: join(this.folder, 'run') };
     for (const folder of Object.values(folders)) mkdirSync(folder, { mode: 0o711 });
     const all = { ...layout, ...folders };
-    const server = tools['mariaDb'](all, {
+    const server = tools.mariaDb(all, {
       name: 'db',
       port: await freePort(),
       user: 'berth',
       profile: 'tenant',
-    }) as MariaDb;
-    await tools['prepareMariaDb'](all, server);
+    });
+    await tools.prepareMariaDb(all, server);
     const { command, args, env } = server.service;
     const tls = ['cert', 'key', 'ca'].map((part) => `--ssl-${part}=${this.file(part)}`);
     this.daemon = await Daemon.start(command, [...args, ...tls, '--require-secure-transport=ON'], env);
-    await until('MariaDB answers', () => tools['mariaDbAnswers'](server).catch(() => false) as Promise<boolean>);
-    await tools['grantAccess'](server, { password: this.password, everything: true });
+    await until('MariaDB answers', () => tools.mariaDbAnswers(server).catch(() => false));
+    await tools.grantAccess(server, { password: this.password, everything: true });
     this.port = server.port;
   }
 
