@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { request as send, type ClientRequest, type IncomingMessage } from 'node:http';
 import type { Berth, TestAccount } from '../../support/app.js';
 
@@ -27,6 +28,15 @@ export class StorageClient {
 
   get(bucket: string, key: string, headers: Record<string, string> = {}): Promise<Got> {
     return this.call('GET', `/storage/buckets/${bucket}/download?key=${encodeURIComponent(key)}`, headers);
+  }
+
+  /** An object that is read as it comes. */
+  async stream(bucket: string, key: string): Promise<IncomingMessage> {
+    const path = `/api/v1/storage/buckets/${bucket}/download?key=${encodeURIComponent(key)}`;
+    const request = open(this.berth.baseUrl, 'GET', path, this.auth());
+    request.end();
+    const [response] = (await once(request, 'response')) as [IncomingMessage];
+    return response;
   }
 
   delete(bucket: string, key: string): Promise<Got> {
