@@ -13,7 +13,7 @@ import { Program } from './support/program.js';
 jest.setTimeout(600_000);
 
 /** Each is interrupted at several of the points, one after the other. */
-const SERVICES = 10;
+const SERVICES = 6;
 
 interface BackupRow {
   server_id: string;
