@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import { readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { startBerth, type Berth } from '../../support/app.js';
-import { build, REFUSED, TAKEN } from './hostile-archives.js';
+import { REFUSED, TAKEN } from '../../support/hostile-archives.js';
+import { build } from '../../support/zip-builder.js';
 import { form, PagesClient, zip, type Site } from './pages-client.js';
 
 const LIMIT = 30 * 1024 * 1024;
