@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { ftruncateSync, mkdirSync, mkdtempSync, openSync, closeSync, readdirSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, posix } from 'node:path';
@@ -9,10 +9,10 @@ import yazl from 'yazl';
 import { build } from '../../../../test/support/zip-builder.js';
 import { LocalBlobStore } from '../../../drivers/objects/local/local-blob-store.js';
 import { ArchiveError } from './archive-error.js';
-import { decodeManifest, type Extent } from './manifest.js';
+import { decodeManifest, type Extent, type Manifest } from './manifest.js';
 import { Packing } from './pack.js';
 import { readContent } from './zip-content.js';
-import { readDirectory, type ZipFileEntry } from './zip-directory.js';
+import { readDirectory, type ArchiveLimits, type ZipFileEntry } from './zip-directory.js';
 
 /** P-02: archives as people make them, tampered with. So small that each limit can be met by a byte or two. */
 const LIMITS = { entries: 12, inflatedBytes: 12_000 };
@@ -21,7 +21,7 @@ const TEXT = '<p>so much to say, and so often</p>'.repeat(60);
 async function zip(fill: (archive: yazl.ZipFile) => void, forceZip64Format = false): Promise<Buffer> {
   const archive = new yazl.ZipFile();
   fill(archive);
-  archive.end({ forceZip64Format });
+  archive.end({ forceZip64Format, comment: '' });
   const chunks: Buffer[] = [];
   for await (const chunk of archive.outputStream) chunks.push(chunk as Buffer);
   return Buffer.concat(chunks);
@@ -189,12 +189,12 @@ describe('packed', () => {
       .map(({ name }) => name);
 
   /** The pack holds what its manifest says, from the first byte to the last, and nothing else. */
-  function check(pack: Buffer, manifestAt: Extent): number {
+  function check(pack: Buffer, manifestAt: Extent, limits: ArchiveLimits): Manifest {
     const part = ({ at, bytes }: Extent) => pack.subarray(at, at + bytes);
-    const { files: listed } = decodeManifest(part(manifestAt));
+    const manifest = decodeManifest(part(manifestAt));
     const extents: Extent[] = [manifestAt];
     let total = 0;
-    for (const [path, file] of Object.entries(listed)) {
+    for (const [path, file] of Object.entries(manifest.files)) {
       checkName(path);
       const content = part(file);
       total += content.length;
@@ -209,36 +209,65 @@ describe('packed', () => {
         expect(unpack(part(form)).equals(content)).toBe(true);
       }
     }
-    expect(total).toBeLessThanOrEqual(LIMITS.inflatedBytes);
+    expect(total).toBeLessThanOrEqual(limits.inflatedBytes);
     let end = 0;
     for (const { at, bytes } of extents.sort((one, other) => one.at - other.at || one.bytes - other.bytes)) {
       expect(at).toBe(end);
       end += bytes;
     }
     expect(end).toBe(pack.length);
-    return Object.keys(listed).length;
+    return manifest;
+  }
+
+  /** The pack that is stored of it, checked; the code of why there is none. */
+  async function pack(archive: Buffer, limits: ArchiveLimits): Promise<Manifest | string> {
+    ftruncateSync(fd, 0);
+    writeSync(fd, archive, 0, archive.length, 0);
+    const packing = new Packing(fd, limits);
+    const outcome = await outcomeOf(() => store.put(id, packing.chunks(), { size: archive.length }));
+    if (typeof outcome === 'string') {
+      expect(files()).toEqual(['upload']);
+      return outcome;
+    }
+    expect(files().sort()).toEqual([id, 'upload'].sort());
+    const { manifest: at, files: count, bytes } = packing.summary();
+    const manifest = check(await store.read(id, { start: 0, end: outcome.size - 1 }), at, limits);
+    expect(Object.keys(manifest.files)).toHaveLength(count);
+    expect(bytes).toBeLessThanOrEqual(limits.inflatedBytes);
+    await store.delete(id);
+    return manifest;
   }
 
   test('a tampered archive becomes a whole pack, or leaves nothing', async () => {
     let taken = 0;
     const property = fc.asyncProperty(tampered(archives), async (archive) => {
-      ftruncateSync(fd, 0);
-      writeSync(fd, archive, 0, archive.length, 0);
-      const packing = new Packing(fd, LIMITS);
-      const outcome = await outcomeOf(() => store.put(id, packing.chunks(), { size: archive.length }));
-      if (typeof outcome === 'string') {
-        expect(files()).toEqual(['upload']);
-        return;
-      }
-      taken++;
-      expect(files().sort()).toEqual([id, 'upload'].sort());
-      const { manifest, files: count, bytes } = packing.summary();
-      const pack = await store.read(id, { start: 0, end: outcome.size - 1 });
-      expect(check(pack, manifest)).toBe(count);
-      expect(bytes).toBeLessThanOrEqual(LIMITS.inflatedBytes);
-      await store.delete(id);
+      if (typeof (await pack(archive, LIMITS)) !== 'string') taken++;
     });
     await fc.assert(property, { numRuns: 4000 });
     expect(taken).toBeGreaterThan(200);
   }, 120_000);
+
+  test('large files, which go by pieces, are packed like others', async () => {
+    const megabyte = 1024 * 1024;
+    const numbers = Buffer.from(Array.from({ length: megabyte / 2 }, (_, i) => `${i} `).join(''));
+    const noise = randomBytes(2 * megabyte);
+    const entries = [
+      { name: 'numbers.html', content: numbers },
+      { name: 'stored.html', content: numbers, method: 0 },
+      { name: 'numbers.bin', content: numbers },
+      { name: 'noise.html', content: noise },
+    ];
+    const manifest = await pack(build({ entries }), { entries: 10, inflatedBytes: 100 * megabyte });
+    if (typeof manifest === 'string') throw new Error(manifest);
+    const shape = Object.fromEntries(
+      Object.entries(manifest.files).map(([path, { bytes, br, gzip }]) => [path, [bytes, !!br, !!gzip]]),
+    );
+    expect(shape).toEqual({
+      'numbers.html': [numbers.length, true, true],
+      'stored.html': [numbers.length, true, true],
+      'numbers.bin': [numbers.length, false, false],
+      'noise.html': [noise.length, false, false],
+    });
+    expect(manifest.files['numbers.html']!.hash).toBe(manifest.files['stored.html']!.hash);
+  });
 });
