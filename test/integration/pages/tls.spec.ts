@@ -75,6 +75,13 @@ test('P-06: a site gets a real certificate, and plain HTTP leads to it from then
   expect(socket.getPeerCertificate().subjectaltname).toBe(`DNS:${site.domain}`);
   socket.destroy();
   expect(await readSecurely(site.domain)).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*secured$/);
+  // What is sent is what the origin sent, also where that could have sent it in another form.
+  const page = 'secured '.repeat(500);
+  await client.deploy(site, { 'index.html': page });
+  const answer = await readSecurely(site.domain);
+  expect(answer.endsWith(page)).toBe(true);
+  expect(answer).toMatch(/^content-length: 4000\r$/im);
+  expect(answer).toMatch(/^etag: "[0-9a-f]{32}"\r$/im);
   const plain = await client.get(site.domain, '/any?query=1');
   expect([plain.status, plain.headers.location]).toEqual([308, `https://${site.domain}:${tlsPort}/any?query=1`]);
   const { url } = (await client.account.api.get(`/pages/${site.id}`)).expect(200).body;
