@@ -27,7 +27,8 @@ RUN apt-get update \
 RUN rm -rf /usr/local/lib/node_modules /usr/local/include/node /opt/yarn-* \
       /usr/local/bin/npm /usr/local/bin/npx /usr/local/bin/corepack /usr/local/bin/yarn /usr/local/bin/yarnpkg \
  && ln -s /app/dist/src/cli/berth.js /usr/local/bin/berth \
- && install -d -o 1000 -g 1000 -m 700 /var/lib/berth /var/lib/berth/objects /var/lib/berth/vault
+ && install -d -o 1000 -g 1000 -m 700 /var/lib/berth /var/lib/berth/objects /var/lib/berth/vault \
+      /var/lib/berth/uploads
 WORKDIR /app
 COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules node_modules
@@ -36,7 +37,7 @@ COPY --from=build /app/dist dist
 ENV NODE_ENV=production
 # The user `node` of the base image, by number so that it can be told from root without looking it up.
 USER 1000:1000
-EXPOSE 3000 3300
+EXPOSE 3000 3080 3300
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=15s --timeout=5s --start-period=30s --retries=3 CMD ["node", "-e", \
   "fetch(`http://127.0.0.1:${process.env.METRICS_PORT || 3101}/health/live`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]

@@ -5,9 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import yazl from 'yazl';
-import { BenchBerth, median } from './support/berth.mjs';
+import { BenchBerth, median, until } from './support/berth.mjs';
+import { Caddy } from './support/caddy.mjs';
 import { DurableDatabase } from './support/durable-database.mjs';
 import { Nginx } from './support/nginx.mjs';
+import { tlsRate } from './support/tls-load.mjs';
 
 const PAGE_BYTES = 26 * 1024;
 const FILE_BYTES = 1024 * 1024;
@@ -16,6 +18,8 @@ const SITE_BYTES = 20 * 1024 * 1024;
 const ROUNDS = 5;
 const SECONDS = 3;
 const DOMAIN = 'bench.localhost';
+/** The one that has a certificate; plain HTTP would lead to HTTPS there. */
+const SECURE = 'secure.localhost';
 const execute = promisify(execFile);
 
 export const name = `Sites: a page and a file against nginx, ${SITE_FILES} files of 20 MB deployed against unzip`;
@@ -24,23 +28,25 @@ export async function run(ctx) {
   const folder = mkdtempSync(join(tmpdir(), 'berth-bench-pages-'));
   // What is answered is on the disk, the rows included.
   const database = await DurableDatabase.start();
+  const caddy = await Caddy.start(folder, SECURE);
   const berth = await BenchBerth.start(
     { ...ctx.env, DATABASE_URL: database.url },
-    { ROLES: 'api,worker', OBJECT_STORE_URL: `file://${join(folder, 'objects')}` },
+    { ROLES: 'api,worker', OBJECT_STORE_URL: `file://${join(folder, 'objects')}`, ...caddy.env },
   );
-  const nginx = await Nginx.start(folder);
+  const nginx = await Nginx.start(folder, caddy.certificate);
   try {
     const { id } = await berth.call('POST', '/pages', { name: 'bench', domain: DOMAIN });
-    return [...(await serving({ berth, nginx, id })), ...(await deploying({ berth, id, folder }))];
+    return [...(await serving({ berth, caddy, nginx, id })), ...(await deploying({ berth, id, folder }))];
   } finally {
     await nginx.stop();
     await berth.stop();
+    await caddy.stop();
     await database.stop();
     rmSync(folder, { recursive: true });
   }
 }
 
-async function serving({ berth, nginx, id }) {
+async function serving({ berth, caddy, nginx, id }) {
   const page = Buffer.from(randomBytes(PAGE_BYTES).toString('base64').slice(0, PAGE_BYTES));
   const file = randomBytes(FILE_BYTES);
   for (const [path, content] of [
@@ -49,17 +55,25 @@ async function serving({ berth, nginx, id }) {
   ])
     writeFileSync(join(nginx.files, path), content);
   await deploy(berth, id, await zip({ 'page.html': page, 'file.bin': file }));
+  const secured = await berth.call('POST', '/pages', { name: 'secure', domain: SECURE });
+  await deploy(berth, secured.id, await zip({ 'page.html': page }));
+  await until(async () => (await berth.call('GET', `/pages/${secured.id}`)).tls.status === 'active');
+  const plain = (path, connections) => ({
+    ours: () => wrk(`http://127.0.0.1:${berth.env.PAGES_HTTP_PORT}/${path}`, connections),
+    theirs: () => wrk(`${nginx.url}/${path}`, connections),
+  });
+  const secure = (path) => {
+    const rate = (port) => tlsRate({ port, domain: SECURE, path: `/${path}`, seconds: SECONDS });
+    return { ours: () => rate(caddy.port), theirs: () => rate(nginx.tlsPort) };
+  };
   const rows = [];
-  for (const [what, path, connections, target] of [
-    ['26 KB page, 1 connection', 'page', 1, '>= 0.5'],
-    ['26 KB page, 16 connections', 'page', 16, '>= 0.5'],
-    ['1 MB file, 1 connection', 'file.bin', 1, '>= 0.5'],
-    ['1 MB file, 16 connections', 'file.bin', 16, '>= 0.5'],
+  for (const [what, ask, target] of [
+    ['26 KB page, 1 connection', plain('page', 1), '>= 0.5'],
+    ['26 KB page, 16 connections', plain('page', 16), '>= 0.5'],
+    ['1 MB file, 1 connection', plain('file.bin', 1), '>= 0.5'],
+    ['1 MB file, 16 connections', plain('file.bin', 16), '>= 0.5'],
+    ['26 KB page by HTTPS, 1 connection', secure('page')],
   ]) {
-    const ask = {
-      ours: () => wrk(`http://127.0.0.1:${berth.env.PAGES_HTTP_PORT}/${path}`, connections),
-      theirs: () => wrk(`${nginx.url}/${path}`, connections),
-    };
     const rates = await inTurns(ask);
     const [ours, yardstick] = [median(rates.ours), median(rates.theirs)];
     rows.push({ what, unit: 'requests/s', ours, yardstick, ratio: ours / yardstick, target });

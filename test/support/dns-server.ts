@@ -2,7 +2,8 @@ import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { decode, encode, type Answer as Record_, type Packet } from 'dns-packet';
 
-type Kind = 'A' | 'AAAA' | 'TXT' | 'CNAME';
+type Kind = 'A' | 'AAAA' | 'TXT' | 'CNAME' | 'CAA';
+/** CAA as `issue letsencrypt.org`. */
 type Zone = Partial<Record<Kind, string[]>> | 'SERVFAIL' | 'SILENT';
 
 const RCODE_SERVFAIL = 2;
@@ -51,7 +52,11 @@ export class DnsServer {
     const plain = { type: 'response', ...(id === undefined ? {} : { id }), questions } as const;
     if (zone === 'SERVFAIL') return { ...plain, flags: AUTHORITATIVE | RCODE_SERVFAIL };
     if (!zone) return { ...plain, flags: AUTHORITATIVE | RCODE_NXDOMAIN };
-    const record = (type: Kind, data: string) => ({ type, name, class: 'IN', ttl: 0, data }) as Record_;
+    const record = (type: Kind, text: string) => {
+      const [tag, ...value] = text.split(' ');
+      const data = type === 'CAA' ? { flags: 0, tag, value: value.join(' ') } : text;
+      return { type, name, class: 'IN', ttl: 0, data } as Record_;
+    };
     const [alias] = zone.CNAME ?? [];
     const records = (zone[kind] ?? []).map((data) => record(kind, data));
     if (alias === undefined) return { ...plain, flags: AUTHORITATIVE, answers: records };

@@ -37,6 +37,8 @@ export abstract class Edge {
    * aborted; the edge may let a handshake wait for as long as it tries to get one.
    */
   abstract handshake(settings: EdgeSettings, host: string, signal: AbortSignal): Promise<SeenCertificate | null>;
+  /** What the certificate authority is called in CAA records; empty where that cannot be told. */
+  abstract authorityNames(settings: EdgeSettings): Promise<string[]>;
   /** The failure that a line of its log tells of; null for all other lines. */
   abstract failureIn(line: string): CertificateFailure | null;
   abstract close(): Promise<void>;

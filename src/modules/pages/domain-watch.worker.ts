@@ -62,7 +62,7 @@ export class DomainWatchWorker extends RecurringWorker {
   private async note({ id, domain, dnsFailedAt, dnsLostAt }: Site, points: boolean, now: Date): Promise<void> {
     const next = { dnsNextAt: new Date(+now + DAY_MS) };
     if (points) {
-      const back = dnsLostAt === null ? {} : { tlsNextAt: now, tlsAttempts: 0 };
+      const back = dnsFailedAt === null ? {} : { tlsNextAt: now, tlsAttempts: 0 };
       await this.database.manager.update(Site, { id }, { ...next, ...back, dnsFailedAt: null, dnsLostAt: null });
       return;
     }

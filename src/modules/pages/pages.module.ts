@@ -6,6 +6,7 @@ import { DeploymentRemoverWorker } from './deployment-remover.worker.js';
 import { DeploymentsService } from './deployments/deployments.service.js';
 import { Publication } from './deployments/publication.service.js';
 import { SitePublishing } from './deployments/site-publishing.service.js';
+import { CertificateObstacles } from './domains/certificate-obstacles.js';
 import { DomainCheck } from './domains/domain-check.service.js';
 import { DomainClaims } from './domains/domain-claims.service.js';
 import { DomainWatchWorker } from './domain-watch.worker.js';
@@ -54,6 +55,6 @@ export class PagesOriginModule {}
 /** The worker's side. */
 @Module({
   imports: [BlobsWorkerModule, DnsModule],
-  providers: [DeploymentRemoverWorker, DomainCheck, DomainWatchWorker, EdgeKeeperWorker],
+  providers: [DeploymentRemoverWorker, DomainCheck, CertificateObstacles, DomainWatchWorker, EdgeKeeperWorker],
 })
 export class PagesWorkerModule {}

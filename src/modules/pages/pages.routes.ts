@@ -67,6 +67,18 @@ export abstract class PagesRoutes {
     return this.sites.delete(caller, id);
   }
 
+  @Post(':id/verify')
+  @Scope('write')
+  @HttpCode(200)
+  @ApiOperation({
+    summary: 'Look at the domain again',
+    description: 'Whether it points here and is proven to be yours; its certificate is then tried for again at once.',
+  })
+  @ApiOkResponse({ type: SiteView })
+  verify(@Caller() caller: Principal, @IdParam('pag') id: string): Promise<SiteView> {
+    return this.sites.verify(caller, id);
+  }
+
   @Get(':id/deployments')
   @Scope('read')
   @ApiOkResponse({ type: [DeploymentView] })

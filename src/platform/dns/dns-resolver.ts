@@ -1,4 +1,4 @@
-import { promises as dns } from 'node:dns';
+import { promises as dns, type CaaRecord } from 'node:dns';
 import { Injectable } from '@nestjs/common';
 import { Config } from '../../config/config.js';
 import { canonicalAddress } from '../http/client-address.js';
@@ -32,6 +32,11 @@ export class DnsResolver {
   async texts(name: string): Promise<string[]> {
     const records = await this.asking((resolver) => answerOf(resolver.resolveTxt(name)));
     return records.map((parts) => parts.join(''));
+  }
+
+  /** The CAA records of a name itself, not of those above it (RFC 8659). */
+  async authorizations(name: string): Promise<CaaRecord[]> {
+    return this.asking((resolver) => answerOf(resolver.resolveCaa(name)));
   }
 
   private async asking<T>(work: (resolver: dns.Resolver) => Promise<T>): Promise<T> {

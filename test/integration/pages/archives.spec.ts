@@ -1,8 +1,9 @@
 import fc from 'fast-check';
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { startBerth, type Berth } from '../../support/app.js';
-import { build, REFUSED, TAKEN } from './hostile-archives.js';
+import { heaviest, REFUSED, TAKEN } from '../../support/hostile-archives.js';
+import { build } from '../../support/zip-builder.js';
 import { form, PagesClient, zip, type Site } from './pages-client.js';
 
 const LIMIT = 30 * 1024 * 1024;
@@ -42,11 +43,45 @@ describe('P-01: refused, and nothing has changed', () => {
   });
 });
 
-test.each(TAKEN)('taken: %s', async (_name, archive, path, text) => {
+test('P-01: the heaviest archive that is refused takes bounded memory, and no time of the thread that answers', async () => {
+  const archive = heaviest();
+  // Once, so that what is there to stay is there.
+  (await client.send(site.id, archive)).expect(400);
+  const pid = berth.process('api').pid!;
+  const before = { peak: resetPeak(pid), ...cpuTicks(pid) };
+  const { body } = (await client.send(site.id, archive)).expect(400);
+  expect(body.code).toBe('archive_damaged');
+  const after = cpuTicks(pid);
+  const grown = peakMb(pid) - before.peak;
+  expect(grown).toBeLessThan(128);
+  const [all, main] = [after.all - before.all, after.main - before.main];
+  expect(main).toBeLessThan(all / 2);
+});
+
+/** Memory that the process has, in MB; its peak starts anew from there. */
+function resetPeak(pid: number): number {
+  writeFileSync(`/proc/${pid}/clear_refs`, '5');
+  return peakMb(pid);
+}
+
+function peakMb(pid: number): number {
+  return Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) / 1024;
+}
+
+/** Processor time of the process, and of the one thread of it that answers. */
+function cpuTicks(pid: number): Record<'all' | 'main', number> {
+  const ticks = (path: string): number => {
+    const [user, system] = readFileSync(path, 'utf8').split(') ').at(-1)!.split(' ').slice(11, 13);
+    return Number(user) + Number(system);
+  };
+  return { all: ticks(`/proc/${pid}/stat`), main: ticks(`/proc/${pid}/task/${pid}/stat`) };
+}
+
+test.each(TAKEN)('taken: %s', async (_name, archive, path, content) => {
   const own = await client.site();
   (await client.send(own.id, archive())).expect(201);
   const got = await client.get(own.domain, path);
-  expect([got.status, got.text]).toEqual([200, text]);
+  expect([got.status, got.bytes]).toEqual([200, Buffer.from(content)]);
   (await client.account.api.delete(`/pages/${own.id}`)).expect(204);
 });
 

@@ -5,7 +5,7 @@ import { startBerth, type Berth } from '../../support/app.js';
 import { Caddy } from '../../support/caddy.js';
 import { DnsServer } from '../../support/dns-server.js';
 import { freePort } from '../../support/free-ports.js';
-import { Pebble } from '../../support/pebble.js';
+import { AUTHORITY, BLOCKED, Pebble } from '../../support/pebble.js';
 import { until } from '../../support/until.js';
 import { PagesClient, type Site } from './pages-client.js';
 
@@ -34,9 +34,9 @@ afterAll(async () => {
 });
 
 let made = 0;
-async function shown(content: string): Promise<Site> {
-  const domain = `site-${++made}.example.test`;
-  dns.zones.set(domain, { A: ['127.0.0.1'] });
+const OURS = { A: ['127.0.0.1'] };
+async function shown(content: string, domain = `site-${++made}.example.test`): Promise<Site> {
+  dns.zones.set(domain, OURS);
   const site = await client.shown({ 'index.html': content }, { domain });
   return site;
 }
@@ -75,6 +75,13 @@ test('P-06: a site gets a real certificate, and plain HTTP leads to it from then
   expect(socket.getPeerCertificate().subjectaltname).toBe(`DNS:${site.domain}`);
   socket.destroy();
   expect(await readSecurely(site.domain)).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*secured$/);
+  // What is sent is what the origin sent, also where that could have sent it in another form.
+  const page = 'secured '.repeat(500);
+  await client.deploy(site, { 'index.html': page });
+  const answer = await readSecurely(site.domain);
+  expect(answer.endsWith(page)).toBe(true);
+  expect(answer).toMatch(/^content-length: 4000\r$/im);
+  expect(answer).toMatch(/^etag: "[0-9a-f]{32}"\r$/im);
   const plain = await client.get(site.domain, '/any?query=1');
   expect([plain.status, plain.headers.location]).toEqual([308, `https://${site.domain}:${tlsPort}/any?query=1`]);
   const { url } = (await client.account.api.get(`/pages/${site.id}`)).expect(200).body;
@@ -91,15 +98,60 @@ test('P-06: nobody else gets one, and the authority never hears of them', async 
 });
 
 test('P-06: what the authority refuses is told with its reason', async () => {
-  const domain = 'refused.example.test';
-  dns.zones.set(domain, { A: ['127.0.0.1'] });
+  const domain = `www.${BLOCKED}`;
+  dns.zones.set(domain, OURS);
   const site = await client.site({ domain });
-  // Between the check and the certificate the domain came to lead nowhere.
-  dns.zones.set(domain, { A: [] });
   const tls = await tlsOf(site, 'failed');
-  expect(tls.error).toMatch(/urn:ietf:params:acme:error|refused\.example\.test/);
+  expect(tls.error).toMatch(/www\.blocked\.test|policy|urn:ietf:params:acme:error/);
   expect(tls).toMatchObject({ issuer: null, notAfter: null });
   expect((await client.get(domain, '/')).status).toBe(404);
+});
+
+const verify = ({ id }: Pick<Site, 'id'>) => client.account.api.post(`/pages/${id}/verify`);
+
+test('a domain that leads elsewhere is told so without an attempt; mended and verified, it gets its certificate', async () => {
+  const domain = 'mended.example.test';
+  dns.zones.set(domain, OURS);
+  // Between the check and the certificate the domain comes to lead elsewhere.
+  const { pid } = berth.process('worker');
+  process.kill(pid!, 'SIGSTOP');
+  const site = await client.site({ domain }).finally(() => {
+    dns.zones.set(domain, { A: ['192.0.2.1'] });
+    process.kill(pid!, 'SIGCONT');
+  });
+  expect((await tlsOf(site, 'failed')).error).toMatch(/^mended\.example\.test has addresses that are not of this/);
+  expect((await verify(site)).expect(400).body).toMatchObject({ code: 'domain_not_pointing', found: ['192.0.2.1'] });
+  expect(pebble.log()).not.toMatch(/mended/);
+  dns.zones.set(domain, OURS);
+  // As after many attempts.
+  await berth.database.query(
+    'UPDATE sites SET tls_attempts = 9, tls_next_at = NOW(3) + INTERVAL 1 HOUR, dns_lost_at = NOW(3) WHERE id = ?',
+    [site.id],
+  );
+  expect((await verify(site)).expect(200).body.tls).toMatchObject({ status: 'pending', error: null });
+  await tlsOf(site, 'active');
+  // Again is fine, and disturbs nothing.
+  expect((await verify(site)).expect(200).body.tls).toMatchObject({ status: 'active', error: null });
+});
+
+test('CAA records that leave us out are told as the reason, and nobody is asked', async () => {
+  const above = 'guarded.example.test';
+  dns.zones.set(above, { CAA: ['issue other.test', 'issuewild ;'] });
+  const site = await shown('guarded', `www.${above}`);
+  expect((await tlsOf(site, 'failed')).error).toBe(
+    `The CAA records of ${above} let other.test issue certificates, and not ${AUTHORITY}.`,
+  );
+  // The nearest name that has any counts.
+  dns.zones.set(site.domain, { ...OURS, CAA: ['issue ;'] });
+  (await verify(site)).expect(200);
+  expect((await tlsOf(site, 'failed')).error).toMatch(/^The CAA records of www\.guarded\.example\.test let nobody/);
+  expect(pebble.log()).not.toMatch(/guarded/);
+  dns.zones.set(site.domain, {
+    ...OURS,
+    CAA: [`issue ${AUTHORITY}; validationmethods=tls-alpn-01`, 'issue other.test'],
+  });
+  (await verify(site)).expect(200);
+  await tlsOf(site, 'active');
 });
 
 test('P-06: permission is withdrawn with the site', async () => {

@@ -5,6 +5,9 @@ export function adminListener(adminUrl: string): string {
   return adminUrl.startsWith('unix:') ? `unix/${adminUrl.slice('unix:'.length)}` : new URL(adminUrl).host;
 }
 
+/** It would ask for gzip where readers do not, and unpack it on the way: without a length, under the tag of what was packed. */
+const TRANSPORT = { protocol: 'http', compression: false };
+
 /** All that Caddy is told. Nothing in it depends on the sites: whether a host is one, it asks. */
 export function caddyConfig(adminUrl: string, settings: EdgeSettings): object {
   const { host, httpsPort, originPort, logPort, storageDir } = settings;
@@ -36,7 +39,7 @@ export function caddyConfig(adminUrl: string, settings: EdgeSettings): object {
             read_header_timeout: '15s',
             idle_timeout: '2m',
             max_header_bytes: 16_384,
-            routes: [{ handle: [{ handler: 'reverse_proxy', upstreams: [{ dial: origin }] }] }],
+            routes: [{ handle: [{ handler: 'reverse_proxy', upstreams: [{ dial: origin }], transport: TRANSPORT }] }],
           },
         },
       },

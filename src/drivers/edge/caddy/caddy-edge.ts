@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { connect, type TLSSocket } from 'node:tls';
 import { Client } from 'undici';
 import { Edge, EdgeError, type CertificateFailure, type EdgeSettings, type SeenCertificate } from '../edge.js';
+import { AcmeDirectory } from './acme-directory.js';
 import { caddyConfig } from './caddy-config.js';
 
 const ADMIN_MS = 15_000;
@@ -13,6 +14,7 @@ const MAX_REASON = 400;
 /** Caddy 2.6 or newer, through its admin API. */
 export class CaddyEdge extends Edge {
   private readonly admin: Client;
+  private readonly authority = new AcmeDirectory();
 
   constructor(private readonly adminUrl: string) {
     super();
@@ -48,6 +50,10 @@ export class CaddyEdge extends Edge {
     } finally {
       socket.on('error', () => undefined).destroy();
     }
+  }
+
+  override authorityNames(settings: EdgeSettings): Promise<string[]> {
+    return this.authority.names(settings);
   }
 
   override failureIn(line: string): CertificateFailure | null {

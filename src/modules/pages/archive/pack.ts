@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto';
 import { fstatSync, readSync } from 'node:fs';
-import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { ArchiveError } from './archive-error.js';
+import { COMPRESS_FROM, compressPieces, compressWhole, type CompressedForms } from './compressed-forms.js';
 import { HEADERS_FILE, parseHeaders } from './header-rules.js';
-import { encodeManifest, type Extent, type Manifest } from './manifest.js';
+import { encodeManifest, type Extent, type Manifest, type SiteFile } from './manifest.js';
 import { isCompressible, mediaTypeOf } from './media-types.js';
 import { parseRedirects, REDIRECTS_FILE } from './redirect-rules.js';
 import { Warnings, type RuleWarning } from './rule-lines.js';
-import { readContent } from './zip-content.js';
-import { readDirectory, type ArchiveLimits } from './zip-directory.js';
+import { contentPieces, readContent } from './zip-content.js';
+import { readDirectory, type ArchiveLimits, type ZipFileEntry } from './zip-directory.js';
 
 /** A pack that was written. */
 export interface PackSummary {
@@ -20,12 +20,6 @@ export interface PackSummary {
   /** What the work took: all of it, and compressing alone. */
   ms: { total: number; compressing: number };
 }
-
-const COMPRESS_FROM = 1024;
-/** Less than a tenth saved is not worth the room. */
-const WORTH = 0.9;
-const BROTLI_QUALITY = 5;
-const GZIP_LEVEL = 6;
 
 /**
  * Turns an archive into a pack: the content of all files, each followed by its compressed forms, and the manifest at the end.
@@ -54,24 +48,34 @@ export class Packing {
     // Paths are keys of an object: none may be one that every object has.
     const files = (this.manifest.files = Object.create(null) as Manifest['files']);
     for (const entry of entries) {
-      const content = readContent(archive, entry);
-      this.bytes += content.length;
-      if (entry.path === REDIRECTS_FILE) this.manifest.redirects = parseRedirects(content, this.warnings);
-      else if (entry.path === HEADERS_FILE) this.manifest.headers = parseHeaders(content, this.warnings);
-      else {
-        const file = { ...this.place(content), hash: createHash('sha256').update(content).digest('hex').slice(0, 32) };
-        yield content;
-        const forms = this.compress(entry.path, content);
-        files[entry.path] = file;
-        for (const [name, form] of Object.entries(forms)) {
-          files[entry.path] = { ...files[entry.path]!, [name]: this.place(form) };
+      this.bytes += entry.bytes;
+      if (entry.path === REDIRECTS_FILE) {
+        this.manifest.redirects = parseRedirects(readContent(archive, entry), this.warnings);
+      } else if (entry.path === HEADERS_FILE) {
+        this.manifest.headers = parseHeaders(readContent(archive, entry), this.warnings);
+      } else {
+        const hash = createHash('sha256');
+        const place = this.place(entry.bytes);
+        let whole: Buffer | undefined;
+        for await (const piece of contentPieces(archive, entry)) {
+          hash.update(piece);
+          if (piece.length === entry.bytes) whole = piece;
+          yield piece;
+        }
+        const file: SiteFile = { ...place, hash: hash.digest('hex').slice(0, 32) };
+        const forms = await this.compress(archive, entry, whole);
+        for (const name of ['br', 'gzip'] as const) {
+          const form = forms[name];
+          if (!form) continue;
+          file[name] = this.place(form.length);
           yield form;
         }
+        files[entry.path] = file;
       }
     }
     if (Object.keys(files).length === 0) throw new ArchiveError('archive_empty', 'The archive holds no file to show.');
     const manifest = encodeManifest(this.manifest);
-    this.done = this.place(manifest);
+    this.done = this.place(manifest.length);
     yield manifest;
   }
 
@@ -87,26 +91,20 @@ export class Packing {
     };
   }
 
-  private place({ length }: Buffer): Extent {
-    const extent = { at: this.at, bytes: length };
-    this.at += length;
+  private place(bytes: number): Extent {
+    const extent = { at: this.at, bytes };
+    this.at += bytes;
     return extent;
   }
 
-  private compress(path: string, content: Buffer): { br?: Buffer; gzip?: Buffer } {
-    if (content.length < COMPRESS_FROM || !isCompressible(mediaTypeOf(path))) return {};
+  /** `whole` is the content where that is at hand. */
+  private async compress(archive: Buffer, entry: ZipFileEntry, whole: Buffer | undefined): Promise<CompressedForms> {
+    if (entry.bytes < COMPRESS_FROM || !isCompressible(mediaTypeOf(entry.path))) return {};
     const began = performance.now();
-    const br = brotliCompressSync(content, {
-      params: {
-        [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY,
-        [constants.BROTLI_PARAM_MODE]: constants.BROTLI_MODE_TEXT,
-        [constants.BROTLI_PARAM_SIZE_HINT]: content.length,
-      },
-    });
-    const gzip = gzipSync(content, { level: GZIP_LEVEL });
+    const pieces = () => contentPieces(archive, entry);
+    const forms = whole ? compressWhole(whole) : await compressPieces(pieces, entry.bytes);
     this.compressingMs += performance.now() - began;
-    const worth = (form: Buffer) => form.length < content.length * WORTH;
-    return { ...(worth(br) ? { br } : {}), ...(worth(gzip) ? { gzip } : {}) };
+    return forms;
   }
 }
 

@@ -53,8 +53,13 @@ export class DomainCheck {
     if (pointing.points) return;
     const { found } = pointing;
     const expected = this.config.publicAddress;
+    throw refusal('domain_not_pointing', this.notPointing(domain, found), { found, expected });
+  }
+
+  /** What is wrong with a domain that has these addresses, and what to do about it. */
+  notPointing(domain: string, found: readonly string[]): string {
     const has = found.length === 0 ? 'has no address' : 'has addresses that are not of this platform';
-    throw refusal('domain_not_pointing', `${domain} ${has}; point it to ${expected.join(', ')}.`, { found, expected });
+    return `${domain} ${has}; point it to ${this.config.publicAddress.join(', ')}.`;
   }
 
   /** Whether all addresses of the domain are ours. `DnsFailure` when that cannot be told. */

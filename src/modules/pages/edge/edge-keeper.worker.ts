@@ -7,6 +7,7 @@ import { RecurringWorker } from '../../../platform/background/recurring-worker.j
 import { Database } from '../../../platform/database/database.js';
 import { Health } from '../../../platform/observability/health.js';
 import { AppLogger } from '../../../platform/observability/logger.js';
+import { CertificateObstacles } from '../domains/certificate-obstacles.js';
 import { Site } from '../sites/site.entity.js';
 import { EdgeLog } from './edge-log.worker.js';
 
@@ -41,6 +42,7 @@ export class EdgeKeeperWorker extends RecurringWorker {
     config: Config,
     health: Health,
     private readonly database: Database,
+    private readonly obstacles: CertificateObstacles,
     @Inject(Edge) edge: Edge | null,
     log: AppLogger,
   ) {
@@ -95,7 +97,10 @@ export class EdgeKeeperWorker extends RecurringWorker {
 
   private async lookAt({ id, domain, ...before }: Site, care: Care): Promise<void> {
     if (this.stopped || domain === null) return;
-    const outcome = await this.handshake(domain, care);
+    // One that it has is served whatever the name servers say by now.
+    const served = before.tlsNotAfter !== null && +before.tlsNotAfter > Date.now();
+    const obstacle = served ? null : await this.obstacles.find(domain, await care.edge.authorityNames(care.settings));
+    const outcome = obstacle === null ? await this.handshake(domain, care) : { certificate: null, reason: obstacle };
     if (outcome === 'unreachable' || this.stopped) return;
     const { certificate, reason } = outcome;
     const now = Date.now();
@@ -116,7 +121,8 @@ export class EdgeKeeperWorker extends RecurringWorker {
     const stillGood = before.tlsNotAfter !== null && +before.tlsNotAfter > now && attempts < CERTAIN_AFTER;
     const failed = (reason !== null || attempts >= CERTAIN_AFTER) && !stillGood;
     const told = failed ? ({ tlsStatus: 'failed', tlsError: reason ?? NO_REASON } as const) : {};
-    await this.database.manager.update(Site, { id, domain }, { ...told, ...later });
+    // Whoever asked for another look meanwhile gets it.
+    await this.database.manager.update(Site, { id, domain, tlsNextAt: before.tlsNextAt }, { ...told, ...later });
   }
 
   /** What the edge tells of a failure ends the wait for it. */

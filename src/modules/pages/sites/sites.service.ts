@@ -7,6 +7,7 @@ import { decodeCursor, Page, type PageQuery } from '../../../platform/http/page.
 import { newId } from '../../../platform/ids/id.js';
 import { QuotaLock } from '../../accounts/quota-lock.service.js';
 import { DomainCheck } from '../domains/domain-check.service.js';
+import { DomainClaim } from '../domains/domain-claim.entity.js';
 import { DomainClaims, domainTaken } from '../domains/domain-claims.service.js';
 import { parseDomain } from '../domains/domain-name.js';
 import type { CreateSiteDto, SiteView, UpdateSiteDto } from '../dto/site.dto.js';
@@ -83,6 +84,25 @@ export class SitesService {
       return { view: await this.views.ofSite(tx, site), changed: wanted.length > 0 };
     });
     if (changed) await this.lookUps.settle();
+    return view;
+  }
+
+  /** Judges the domain anew, as when the site was made, and has its certificate tried for without waiting any longer. */
+  async verify(caller: Principal, id: string): Promise<SiteView> {
+    const { accountId } = caller;
+    const { domain } = await this.sites.findOwned(this.database, accountId, id);
+    await this.check.mustPointHere(domain!);
+    const proven = await this.check.isProven(domain!, accountId);
+    const view = await this.database.transaction(async (tx) => {
+      const site = await this.sites.lockOwned(tx, accountId, id);
+      const now = new Date();
+      const points = { dnsFailedAt: null, dnsLostAt: null, dnsNextAt: new Date(+now + DAY_MS) };
+      const again = site.tlsStatus === 'active' ? {} : ({ tlsStatus: 'pending', tlsError: null } as const);
+      const changes = { ...points, ...again, tlsNextAt: now, tlsAttempts: 0 };
+      await tx.manager.update(Site, { id }, changes);
+      if (proven) await tx.manager.update(DomainClaim, { domain: domain!, accountId }, { verifiedAt: now });
+      return this.views.ofSite(tx, Object.assign(site, changes));
+    });
     return view;
   }
 

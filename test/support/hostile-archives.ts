@@ -1,104 +1,36 @@
-import { crc32, deflateRawSync } from 'node:zlib';
-
-/** One entry of an archive, as wrong as it should be. */
-export interface Entry {
-  name: string | Buffer;
-  content?: Buffer | string;
-  /** Compressed bytes instead of those that belong to the content. */
-  packed?: Buffer;
-  method?: number;
-  flags?: number;
-  /** Unix mode. */
-  mode?: number;
-  /** What the directory says instead of the truth. */
-  says?: { size?: number; packedSize?: number; crc?: number; offset?: number; localName?: string };
-  /** Without data of its own: its header is where another's is. */
-  sharesWith?: number;
-}
-
-export interface Archive {
-  entries: Entry[];
-  /** Count of entries at the end, instead of the truth. */
-  count?: number;
-  disk?: number;
-}
-
-/** Builds archives byte by byte, as no library would. */
-export function build({ entries, count, disk = 0 }: Archive): Buffer {
-  const parts: Buffer[] = [];
-  const directory: Buffer[] = [];
-  const offsets: number[] = [];
-  let at = 0;
-  for (const entry of entries) {
-    const content = Buffer.from(entry.content ?? '');
-    const method = entry.method ?? 8;
-    const packed = entry.packed ?? (method === 8 ? deflateRawSync(content) : content);
-    const name = Buffer.from(entry.name);
-    const { says = {} } = entry;
-    const fields = {
-      size: says.size ?? content.length,
-      packedSize: says.packedSize ?? packed.length,
-      crc: says.crc ?? crc32(content),
-      flags: entry.flags ?? 0x800,
-      method,
-    };
-    let offset = at;
-    if (entry.sharesWith !== undefined) offset = offsets[entry.sharesWith]!;
-    else {
-      const local = header(0x04034b50, fields, Buffer.from(says.localName ?? name));
-      parts.push(local, packed);
-      at += local.length + packed.length;
-    }
-    offsets.push(offset);
-    directory.push(central(fields, name, entry.mode ?? 0o100644, says.offset ?? offset));
-  }
-  const listed = Buffer.concat(directory);
-  const end = Buffer.alloc(22);
-  end.writeUInt32LE(0x06054b50, 0);
-  end.writeUInt16LE(disk, 4);
-  end.writeUInt16LE(Math.min(0xffff, count ?? entries.length), 8);
-  end.writeUInt16LE(Math.min(0xffff, count ?? entries.length), 10);
-  end.writeUInt32LE(listed.length, 12);
-  end.writeUInt32LE(at, 16);
-  return Buffer.concat([...parts, listed, end]);
-}
-
-interface Fields {
-  size: number;
-  packedSize: number;
-  crc: number;
-  flags: number;
-  method: number;
-}
-
-function header(signature: number, { size, packedSize, crc, flags, method }: Fields, name: Buffer): Buffer {
-  const bytes = Buffer.alloc(30);
-  bytes.writeUInt32LE(signature, 0);
-  bytes.writeUInt16LE(20, 4);
-  bytes.writeUInt16LE(flags, 6);
-  bytes.writeUInt16LE(method, 8);
-  bytes.writeUInt32LE(crc >>> 0, 14);
-  bytes.writeUInt32LE(packedSize >>> 0, 18);
-  bytes.writeUInt32LE(size >>> 0, 22);
-  bytes.writeUInt16LE(name.length, 26);
-  return Buffer.concat([bytes, name]);
-}
-
-function central(fields: Fields, name: Buffer, mode: number, offset: number): Buffer {
-  const bytes = Buffer.alloc(46);
-  bytes.writeUInt32LE(0x02014b50, 0);
-  bytes.writeUInt16LE((3 << 8) | 20, 4);
-  header(0, fields, Buffer.alloc(0)).copy(bytes, 6, 4, 28);
-  bytes.writeUInt16LE(name.length, 28);
-  bytes.writeUInt32LE((mode << 16) >>> 0, 38);
-  bytes.writeUInt32LE(offset, 42);
-  return Buffer.concat([bytes, name]);
-}
+import { randomFillSync } from 'node:crypto';
+import { deflateRawSync } from 'node:zlib';
+import { build, type Archive, type Entry } from './zip-builder.js';
+import { zipQuine } from './zip-quine.js';
 
 const PAGE: Entry = { name: 'index.html', content: 'home' };
 const MEGABYTE = 1024 * 1024;
+const HUGE = 2n ** 63n;
 const zeros = (size: number): Buffer => deflateRawSync(Buffer.alloc(size));
 const named = (name: string | Buffer): Archive => ({ entries: [PAGE, { name, content: 'x' }] });
+
+const long = (...zip64: bigint[]): Entry => ({ ...PAGE, method: 0, zip64 });
+
+/** The numbers of 64 bits, which may say what no archive can hold. */
+const ZIP64: [name: string, archive: Archive, code: string][] = [
+  ['a size beyond all limits', { entries: [{ ...long(HUGE, 4n, 0n), method: 8 }] }, 'archive_file_too_large'],
+  ['a packed size beyond the end', { entries: [{ ...long(4n, HUGE, 0n), method: 8 }] }, 'archive_damaged'],
+  ['two sizes for a stored file', { entries: [long(4n, 1n << 40n, 0n)] }, 'archive_damaged'],
+  ['a header beyond the end', { entries: [long(4n, 4n, HUGE)] }, 'archive_damaged'],
+  ['a field that is too short', { entries: [long(4n, 4n)] }, 'archive_damaged'],
+  ['no field where one must be', { entries: [long()] }, 'archive_damaged'],
+  ['two files in one place', { entries: [long(4n, 4n, 0n), { ...long(4n, 4n, 0n), name: 'b' }] }, 'archive_overlap'],
+  [
+    'a bomb that says it is small',
+    { entries: [{ ...long(100n, BigInt(zeros(40 * MEGABYTE).length), 0n), method: 8, packed: zeros(40 * MEGABYTE) }] },
+    'archive_damaged',
+  ],
+  ['entries without end', { entries: [PAGE], zip64: { count: HUGE } }, 'archive_too_many_files'],
+  ['more entries than there are', { entries: [PAGE], zip64: { count: 3n } }, 'archive_damaged'],
+  ['a directory beyond the end', { entries: [PAGE], zip64: { directoryAt: HUGE } }, 'archive_damaged'],
+  ['an end beyond the end', { entries: [PAGE], zip64: { endAt: HUGE } }, 'archive_not_zip'],
+  ['an end that is none', { entries: [PAGE], zip64: { endAt: 0n } }, 'archive_damaged'],
+];
 
 /** P-01: what is refused, and the code it is refused with. */
 export const REFUSED: [name: string, archive: () => Buffer, code: string][] = [
@@ -221,6 +153,7 @@ export const REFUSED: [name: string, archive: () => Buffer, code: string][] = [
       }),
     'archive_damaged',
   ],
+  ...large(),
   ['a file that says it is larger', () => build({ entries: [{ ...PAGE, says: { size: 100 } }] }), 'archive_damaged'],
   ['a wrong checksum', () => build({ entries: [{ ...PAGE, says: { crc: 1 } }] }), 'archive_damaged'],
   [
@@ -246,7 +179,28 @@ export const REFUSED: [name: string, archive: () => Buffer, code: string][] = [
   ],
   ['more entries than there are', () => build({ entries: [PAGE], count: 3 }), 'archive_damaged'],
   ['several disks', () => build({ entries: [PAGE], disk: 2 }), 'archive_damaged'],
+  ...ZIP64.map(([name, archive, code]): (typeof REFUSED)[number] => [`ZIP64: ${name}`, () => build(archive), code]),
 ];
+
+/** What goes by pieces is wrong in the same ways. */
+function large(): [name: string, archive: () => Buffer, code: string][] {
+  const content = Buffer.alloc(3 * MEGABYTE);
+  for (let at = 0; at < content.length; at += 1024) randomFillSync(content, at, 40);
+  const packed = deflateRawSync(content);
+  const cases: Record<string, Partial<Entry>> = {
+    'inflates to more than it says': { says: { size: 2 * MEGABYTE } },
+    'inflates to less than it says': { says: { size: 4 * MEGABYTE } },
+    'has a wrong checksum': { says: { crc: 1 } },
+    'cannot be inflated': { packed: Buffer.alloc(packed.length, 'garbage!') },
+    'is cut short': { packed: packed.subarray(0, -100) },
+    'has data after its end': { packed: Buffer.concat([packed, Buffer.from('more')]) },
+  };
+  return Object.entries(cases).map(([name, wrong]) => [
+    `a large file that ${name}`,
+    () => build({ entries: [PAGE, { name: 'large.html', content, packed, ...wrong }] }),
+    'archive_damaged',
+  ]);
+}
 
 /** 204 KB that would be 40 GB. */
 function overlapping(count: number): Buffer {
@@ -259,7 +213,7 @@ function overlapping(count: number): Buffer {
 }
 
 /** What looks odd and is taken. */
-export const TAKEN: [name: string, archive: () => Buffer, path: string, text: string][] = [
+export const TAKEN: [name: string, archive: () => Buffer, path: string, content: string | Buffer][] = [
   [
     'a single folder around it all',
     () =>
@@ -293,5 +247,18 @@ export const TAKEN: [name: string, archive: () => Buffer, path: string, text: st
     '/__proto__',
     'p',
   ],
+  ['ZIP64', () => build({ entries: [long(4n, 4n, 0n)], zip64: {} }), '/', 'home'],
+  ['an archive that holds itself: what is in it is a file like others', zipQuine, '/archive.zip', zipQuine()],
   ['no Unix modes', () => build({ entries: [{ ...PAGE, mode: 0 }] }), '/', 'home'],
 ];
+
+/** Within all limits to the last byte, and only then found to be wrong: what costs most before it is refused. */
+export function heaviest(): Buffer {
+  const content = Buffer.alloc(48 * MEGABYTE);
+  // As little as it takes not to be repetitive beyond what is taken.
+  for (let at = 0; at < content.length; at += 4096) randomFillSync(content, at, 40);
+  const packed = deflateRawSync(content);
+  const entry = { content, packed };
+  const files = Array.from({ length: 5 }, (_, index): Entry => ({ ...entry, name: `data-${index}.bin` }));
+  return build({ entries: [PAGE, ...files, { name: 'last.txt', content: 'x', says: { crc: 1 } }] });
+}
