@@ -38,10 +38,10 @@ export class ScanQuota {
     try {
       result = await work();
     } catch (error) {
-      await this.database.manager.delete(SeoScanUse, { id });
+      await this.database.transaction(({ manager }) => manager.delete(SeoScanUse, { id }));
       throw error;
     }
-    await this.database.manager.update(SeoScanUse, { id }, { settled: true });
+    await this.database.transaction(({ manager }) => manager.update(SeoScanUse, { id }, { settled: true }));
     return result;
   }
 
