@@ -31,6 +31,8 @@ export interface BerthOptions {
   databaseHost?: false;
   /** Settings on top of those that lead to the test stack. The engine is simulated unless `ENGINE_URL` says otherwise. */
   env?: Record<string, string>;
+  /** Where its processes run, if not beside the tests: makes it ready for the settings, and says what they are started by. */
+  launcher?: (env: Readonly<Record<string, string>>) => Promise<string[]>;
 }
 
 export interface TestAccount {
@@ -66,8 +68,9 @@ export async function startBerth(options: BerthOptions = {}): Promise<Berth> {
       closing.push(() => clearHost(hostId));
     }
     const groups = options.processes ?? [options.roles ?? ['api', 'worker']];
+    const launcher = await options.launcher?.(env);
     const processes = groups.map(
-      (roles) => new RoleProcess(roles, roles.includes('api') ? env : withoutMetricsPort(env)),
+      (roles) => new RoleProcess(roles, roles.includes('api') ? env : withoutMetricsPort(env), launcher),
     );
     const berth = new Berth(env, database, processes, closing);
     for (const one of processes) await one.start();

@@ -31,6 +31,8 @@ export class RoleProcess {
   constructor(
     readonly roles: readonly RoleName[],
     private readonly env: Record<string, string>,
+    /** A program, with its arguments, that becomes the process in a place of its own. */
+    private readonly launcher: readonly string[] = [],
   ) {}
 
   get pid(): number | undefined {
@@ -54,7 +56,8 @@ export class RoleProcess {
 
   /** Starts it and waits until all of its roles are there. */
   async start(): Promise<void> {
-    const child = spawn(process.execPath, [MAIN], {
+    const [program, ...args] = [...this.launcher, process.execPath, MAIN];
+    const child = spawn(program, args, {
       cwd: tmpdir(),
       // Hundreds are started, and most of what a start costs is reading the code.
       env: { PATH: process.env['PATH'], NODE_COMPILE_CACHE: COMPILE_CACHE, ...this.env, ROLES: this.roles.join(',') },
