@@ -6,6 +6,12 @@ export interface FixturePage {
   /** robots.txt of its host. */
   robots?: string | null;
   robotsStatus?: number;
+  /** Served over HTTPS. */
+  secure?: true;
+  /** How many redirects lead to it. */
+  redirects?: number;
+  /** What it takes to begin with. */
+  firstByteMs?: number;
 }
 
 export interface Variant {
@@ -14,10 +20,11 @@ export interface Variant {
 }
 
 /** What is put into a page that is good in every way. */
-interface Parts {
+export interface Parts {
   head?: string;
   title?: string;
   description?: string;
+  h1?: string;
   body?: string;
   html?: string;
 }
@@ -26,6 +33,7 @@ export function html({
   head = '',
   title,
   description,
+  h1 = '<h1>Something in particular</h1>',
   body = '',
   html: attributes = ' lang="en"',
 }: Parts = {}): string {
@@ -33,13 +41,13 @@ export function html({
 <meta name="viewport" content="width=device-width, initial-scale=1">
 ${title ?? '<title>A page about something in particular</title>'}
 ${description ?? '<meta name="description" content="What this page is about, told in one sentence of a fitting length.">'}
-${head}</head><body><h1>Something in particular</h1>${body}</body></html>`;
+${head}</head><body>${h1}${body}</body></html>`;
 }
 
 const page = (parts: Parts = {}, more: FixturePage = {}): FixturePage => ({ body: html(parts), ...more });
 const of = (what: string, parts: Parts, more?: FixturePage): Variant => ({ what, page: page(parts, more) });
 
-const ROBOTS_ALL = 'User-agent: *\nDisallow:\n';
+export const ROBOTS_ALL = 'User-agent: *\nDisallow:\n';
 
 /** For each of Lighthouse's audits: pages that pass, that fail, and that it does not apply to. */
 export const LIGHTHOUSE: Record<string, { pass: Variant[]; fail: Variant[]; none?: Variant[] }> = {
@@ -184,8 +192,33 @@ export const LIGHTHOUSE: Record<string, { pass: Variant[]; fail: Variant[]; none
 
 const WORDS = `<p>${'Words that say something of use to whoever reads them. '.repeat(15)}</p>`;
 
+const INSECURE_IMAGE = { body: '<img alt="" width="1" height="1" src="http://example.com/a.png">' };
+
 /** For the rules about a site that one page can break: what passes and what fails. */
 export const SITE: Record<string, { pass: Variant[]; fail: Variant[] }> = {
+  https: { pass: [of('secure', {}, { secure: true })], fail: [of('insecure', {})] },
+  hsts: {
+    pass: [
+      of('given', {}, { secure: true, headers: { 'Strict-Transport-Security': 'max-age=1' } }),
+      of('of no use without HTTPS', {}),
+    ],
+    fail: [of('missing', {}, { secure: true })],
+  },
+  'mixed-content': {
+    pass: [
+      of('on an insecure page', INSECURE_IMAGE),
+      of('a link', { body: '<a href="http://example.com/">An example</a>' }, { secure: true }),
+    ],
+    fail: [
+      of('an image', INSECURE_IMAGE, { secure: true }),
+      of('styles', { head: '<link rel="stylesheet" href="http://example.com/a.css">' }, { secure: true }),
+    ],
+  },
+  'redirect-chain': {
+    pass: [of('none', {}), of('one', {}, { redirects: 1 })],
+    fail: [of('two', {}, { redirects: 2 })],
+  },
+  'first-byte': { pass: [of('soon', {}, { firstByteMs: 800 })], fail: [of('late', {}, { firstByteMs: 850 })] },
   'title-length': {
     pass: [of('fitting', {})],
     fail: [

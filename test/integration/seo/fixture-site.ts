@@ -48,12 +48,17 @@ export class FixtureSite {
     this.mostAtOnce = Math.max(this.mostAtOnce, ++this.atOnce);
     response.on('close', () => this.atOnce--);
     const path = request.url!.split('?')[0]!;
-    const page = this.pages[request.url!] ?? this.pages[path];
+    const named = this.pages[request.url!] ?? this.pages[path];
+    if (path === '/robots.txt' && typeof named !== 'function') return this.robots(named, response);
+    const page = named ?? this.pages['*'];
     if (typeof page === 'function') return page(request, response);
-    if (path === '/robots.txt') return this.robots(page, response);
     if (!page) return void response.writeHead(404, { 'content-type': 'text/html' }).end('<title>Not here</title>');
-    const { status = 200, headers = {}, body = '' } = page;
-    response.writeHead(status, { 'content-type': 'text/html', ...headers }).end(body);
+    const { status = 200, headers = {}, body = '', firstByteMs = 0 } = page;
+    // Names of headers are the same in any case.
+    response.setHeader('content-type', 'text/html');
+    const answer = (): unknown => response.writeHead(status, headers).end(body);
+    if (firstByteMs > 0) setTimeout(answer, firstByteMs);
+    else answer();
   }
 
   private robots(own: FixturePage | undefined, response: ServerResponse): void {
