@@ -125,6 +125,19 @@ onEngine('a scanner in a closed network (S-07)', () => {
     expect(arrived).toEqual({ [`${PUBLIC} 80`]: TARGETS.length + 1 });
   });
 
+  test('by a link, of which is said that it leads nowhere', async () => {
+    const links = [`http://${METADATA}/`, `https://${BROKER}/`, `http://${label(METADATA)}.test/`];
+    const arrived = await arriving(async () => {
+      const { site } = (await scan(`http://${PUBLIC}/naming/${encodeURIComponent(links.join(' '))}`, 2)).expect(
+        201,
+      ).body;
+      const { findings } = site.find(({ id }: { id: string }) => id === 'broken-links');
+      const reasons = findings.map(({ reason }: { reason: string }) => reason);
+      expect(reasons).toEqual(links.map((href) => `${href} leads to no address of the public internet.`));
+    });
+    expect(Object.keys(arrived)).toEqual([`${PUBLIC} 80`]);
+  });
+
   test('by a name that leads there, alone or among others', async () => {
     const names = [METADATA, BROKER, OURS, '127.0.0.1', '10.0.0.1']
       .map(label)

@@ -15,12 +15,13 @@ const lookUps = new Map();
 /** Any address is at home here, so one listener is on all of them. */
 function serve(port) {
   const server = createHttpServer((request, response) => {
-    const to = request.url.startsWith('/to/') && decodeURIComponent(request.url.slice(4));
+    const [, what, about] = request.url.split('/').map(decodeURIComponent);
     // A connection for each request, so that each is asked for anew.
     response.setHeader('connection', 'close');
-    if (to) return response.writeHead(302, { location: to }).end();
+    if (what === 'to') return response.writeHead(302, { location: about }).end();
     if (request.url === '/robots.txt') return response.writeHead(404).end();
-    const links = Array.from({ length: 5 }, (_, index) => `<a href="/page-${index}">The page number ${index}</a>`);
+    const named = what === 'naming' ? about.split(' ') : ['/one', '/two', '/three', '/four'];
+    const links = named.map((href) => `<a href="${href}">The page ${href}</a>`);
     response.setHeader('content-type', 'text/html');
     response.end(`<!doctype html><title>${request.url}</title>${links.join(' ')}`);
   });

@@ -86,7 +86,10 @@ export const SITES: Record<string, { pass: SiteVariant[]; fail: SiteVariant[] }>
   'duplicate-h1': duplicate('h1'),
   'hreflang-reciprocity': {
     pass: [two('named by each other', alternate('/two'), alternate('/')), two('none', {}, {})],
-    fail: [two('named by one of them', alternate('/two'), {})],
+    fail: [
+      two('named by one of them', alternate('/two'), {}),
+      home('one that is not there', (origin) => alternate(`${origin}/de`)),
+    ],
   },
   sitemap: {
     pass: [

@@ -1,30 +1,22 @@
 import type { ServerResponse } from 'node:http';
 import { setLimits } from '../../support/own-plan.js';
-import { startBerth, type Berth, type TestAccount } from '../../support/app.js';
 import { html } from '../../support/seo-pages.js';
-import type { Api } from '../../support/api.js';
 import { until } from '../../support/until.js';
 import { PagesClient, type Site } from '../pages/pages-client.js';
-import { FixtureSite } from './fixture-site.js';
+import { startScanning, type Scanning } from './scanning.js';
 
-let berth: Berth;
-let site: FixtureSite;
-let other: FixtureSite;
-let person: TestAccount;
+let scanning: Scanning;
+let berth: Scanning['berth'];
+let site: Scanning['site'];
+let other: Scanning['other'];
+let person: Scanning['person'];
+let scan: Scanning['scan'];
 
 beforeAll(async () => {
-  [site, other] = await Promise.all([FixtureSite.start(), FixtureSite.start()]);
-  berth = await startBerth({ roles: ['api'], databaseHost: false });
-  person = await berth.makeAccount();
-  await setLimits(berth, person, { scans: 10_000 });
+  scanning = await startScanning();
+  ({ berth, site, other, person, scan } = scanning);
 });
-afterAll(async () => {
-  await berth?.close();
-  await Promise.all([site?.stop(), other?.stop()]);
-});
-
-const scan = async (path = '/', pages?: number, api: Api = person.api): Promise<any> =>
-  (await api.post('/seo/scan', { url: site.url + path, ...(pages === undefined ? {} : { pages }) })).expect(201).body;
+afterAll(() => scanning?.stop());
 
 describe('the plan (S-05)', () => {
   beforeEach(() => void site.become({ '/': { body: html() } }));

@@ -1,34 +1,21 @@
 import { constants, createBrotliCompress, createGzip } from 'node:zlib';
 import { Readable } from 'node:stream';
 import type { ServerResponse } from 'node:http';
-import { setLimits } from '../../support/own-plan.js';
-import { startBerth, type Berth, type TestAccount } from '../../support/app.js';
+import { startBerth } from '../../support/app.js';
 import { html, LIGHTHOUSE, SITE, type FixturePage } from '../../support/seo-pages.js';
 import { SITES } from '../../support/seo-sites.js';
-import type { Api } from '../../support/api.js';
-import { FixtureSite } from './fixture-site.js';
+import { link, startScanning, type Scanning } from './scanning.js';
 
-let berth: Berth;
-let site: FixtureSite;
-let other: FixtureSite;
-let person: TestAccount;
+let scanning: Scanning;
+let site: Scanning['site'];
+let person: Scanning['person'];
+let scan: Scanning['scan'];
 
 beforeAll(async () => {
-  [site, other] = await Promise.all([FixtureSite.start(), FixtureSite.start()]);
-  berth = await startBerth({ roles: ['api'], databaseHost: false });
-  person = await berth.makeAccount();
-  await setLimits(berth, person, { scans: 10_000 });
+  scanning = await startScanning();
+  ({ site, person, scan } = scanning);
 });
-afterAll(async () => {
-  await berth?.close();
-  await Promise.all([site?.stop(), other?.stop()]);
-});
-
-const scan = async (path = '/', pages?: number, api: Api = person.api): Promise<any> =>
-  (await api.post('/seo/scan', { url: site.url + path, ...(pages === undefined ? {} : { pages }) })).expect(201).body;
-
-const link = (...paths: string[]): string =>
-  paths.map((path) => `<a href="${path}">A page called ${path}</a>`).join(' ');
+afterAll(() => scanning?.stop());
 
 describe('a scan of one page', () => {
   test('asks for that page and robots.txt, and tells all there is to tell', async () => {
@@ -202,98 +189,6 @@ describe('a target that is refused (422)', () => {
 
   test.each([0, 21, 1.5, '3', null])('pages: %j is a 400', async (pages) => {
     (await person.api.post('/seo/scan', { url: site.url, pages })).expect(400);
-  });
-});
-
-describe('the crawler (S-06)', () => {
-  const plain = (...paths: string[]): FixturePage => ({ body: html({ body: link(...paths) }) });
-
-  test('sees each page once, by whatever address it is linked', async () => {
-    site.become({
-      '/': plain('/a', '/a/', '/a#x', '/b?x=1&y=2', '/b?y=2&x=1', '/', '/c', '//', './a', '/d'),
-      '/a': plain('/'),
-      '/b': plain(),
-      // The same page as /a by its own word.
-      '/c': { body: html({ head: '<link rel="canonical" href="/a">' }) },
-      '/d': (_request, response) => response.writeHead(301, { location: '/a' }).end(),
-    });
-    const { pages } = await scan('/', 20);
-    expect(pages.map(({ url }: { url: string }) => url.slice(site.url.length)).sort()).toEqual([
-      '/',
-      '/a',
-      '/b?x=1&y=2',
-    ]);
-  });
-
-  test('sees no more pages than it may, and asks two at a time', async () => {
-    const many = Array.from({ length: 50 }, (_, index) => `/${index}`);
-    const slow = (_request: unknown, response: ServerResponse): void =>
-      void setTimeout(() => response.writeHead(200, { 'content-type': 'text/html' }).end(html()), 20);
-    site.become({ '/': plain(...many), ...Object.fromEntries(many.map((path) => [path, slow])) });
-    for (const most of [2, 8]) {
-      site.asked.length = 0;
-      expect((await scan('/', most)).pages).toHaveLength(most);
-      // Links to pages that were not crawled are looked after as well, by their head alone.
-      expect(site.asked.filter((line) => /^GET \/\d+$/.test(line))).toHaveLength(most - 1);
-    }
-    expect(site.mostAtOnce).toBeLessThanOrEqual(2);
-  });
-
-  test('never asks another host', async () => {
-    other.become({ '/': { body: 'other' } });
-    site.become({
-      '/': {
-        body: html({
-          head: `<link rel="canonical" href="${other.url}/"><link rel="icon" href="${other.url}/i"><meta property="og:image" content="${other.url}/o"><base href="${other.url}/">`,
-          body: `${link('relative', `${other.url}/x`, `//${other.host}/y`)}<img src="/z">`,
-        }),
-        robots: `Sitemap: ${other.url}/sitemap.xml\n`,
-      },
-      '/sitemap.xml': {
-        headers: { 'content-type': 'text/xml' },
-        body: `<urlset><url><loc>${other.url}/s</loc></url></urlset>`,
-      },
-    });
-    await scan('/', 20);
-    expect(other.asked).toEqual([]);
-  });
-
-  test('does not follow a page that leads to another host', async () => {
-    other.become({ '/': { body: html() } });
-    site.become({ '/': plain('/out'), '/out': (_q, r) => r.writeHead(302, { location: other.url }).end() });
-    expect((await scan('/', 5)).pages).toHaveLength(1);
-    expect(other.asked).toEqual([]);
-  });
-
-  test('keeps to robots.txt and to nofollow', async () => {
-    const body = html({ body: `${link('/open', '/closed/a')}<a href="/hidden" rel="nofollow">Not this one</a>` });
-    site.become({
-      '/': { body, robots: 'User-agent: BerthBot\nDisallow: /closed\n' },
-      '/open': plain(),
-      '/hidden': plain(),
-    });
-    const { pages } = await scan('/', 20);
-    expect(pages).toHaveLength(2);
-    expect(site.asked.join()).not.toContain('closed');
-    expect(site.asked).not.toContain('GET /hidden');
-  });
-
-  test('finds pages by the sitemap, and what is wrong with it', async () => {
-    const sitemap = (body: string): FixturePage => ({ headers: { 'content-type': 'application/xml' }, body });
-    site.become({
-      '/': { body: html(), robots: `Sitemap: ${site.url}/map.xml\n` },
-      '/map.xml': sitemap(`<sitemapindex><sitemap><loc>${site.url}/part.xml</loc></sitemap></sitemapindex>`),
-      '/part.xml': sitemap(
-        `<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "aaaa">]><urlset><url><loc>${site.url}/found</loc></url><url><loc>${other.url}/</loc></url></urlset>`,
-      ),
-      '/found': plain(),
-    });
-    const report = await scan('/', 5);
-    expect(report.pages).toHaveLength(2);
-    const rule = report.site.find(({ id }: { id: string }) => id === 'sitemap');
-    expect(rule.findings.map(({ reason }: { reason: string }) => reason)).toEqual([
-      expect.stringContaining('another host'),
-    ]);
   });
 });
 

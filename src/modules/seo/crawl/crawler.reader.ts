@@ -5,6 +5,7 @@ import type { FetchedPage } from '../audits/page.js';
 import { ScanSlots } from '../scans/scan-slots.js';
 import type { Crawl, CrawledPage } from './crawled-page.js';
 import { CrawlFrontier } from './frontier.js';
+import { OtherHosts } from './other-hosts.reader.js';
 import { SiteChecks } from './site-checks.reader.js';
 import { SiteVisit } from './site-visit.reader.js';
 
@@ -15,7 +16,7 @@ export interface CrawlRequest {
   url: URL;
   /** Pages at most, the first one included. */
   pages: number;
-  /** Where the host is served by ourselves; nothing else is asked then. */
+  /** Where the host is served by ourselves; no page of another is asked for then. */
   edge?: Edge;
 }
 
@@ -37,7 +38,8 @@ export class Crawler {
       const fetched = await visit.begin(url);
       const first = await this.judge(fetched);
       const crawled = [first];
-      const checks = new SiteChecks(visit, new URL(first.url));
+      const others = new OtherHosts(session, this.slots, signal);
+      const checks = new SiteChecks(visit, others, new URL(first.url));
       if (pages > 1 && first.status < 400 && new URL(first.url).host !== '') {
         const frontier = new CrawlFrontier(new URL(first.url), url);
         const sitemap = await checks.sitemap();

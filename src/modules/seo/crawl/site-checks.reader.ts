@@ -3,21 +3,33 @@ import { WebError } from '../../../drivers/web/web.js';
 import { cut } from '../audits/html.js';
 import type { SiteFinding, SiteRuleId } from '../site/site-rules.js';
 import type { CrawledPage } from './crawled-page.js';
+import type { OtherHosts } from './other-hosts.reader.js';
 import { pageKey } from './page-key.js';
 import type { SiteVisit } from './site-visit.reader.js';
 import { readSitemap } from './sitemap.js';
 
-/** Links that are looked after beyond the pages that were crawled anyway. */
+/** Links within the site that are looked after beyond the pages that were crawled anyway. */
 const MOST_LINKS = 30;
 const MOST_SITEMAP_ENTRIES = 500;
+/** By these a page may name many. */
+const MANY = new Set<SiteRuleId>(['broken-links', 'hreflang-reciprocity']);
 
-/** What is found by looking at a site as a whole. Other hosts are not asked. */
+/** What a site names, and by which rule it has to answer. */
+interface Named {
+  rule: SiteRuleId;
+  page: string;
+  href: string;
+  element: string;
+}
+
+/** What is found by looking at a site as a whole. */
 export class SiteChecks {
   private readonly found = new Map<SiteRuleId, SiteFinding[]>();
   private readonly statuses = new Map<string, Promise<number | null | 'failed'>>();
 
   constructor(
     private readonly visit: SiteVisit,
+    private readonly others: OtherHosts,
     private readonly home: URL,
   ) {}
 
@@ -55,13 +67,13 @@ export class SiteChecks {
   async run(pages: readonly CrawledPage[]): Promise<void> {
     for (const page of pages) this.statuses.set(pageKey(new URL(page.url)), Promise.resolve(page.status));
     await this.softNotFound();
-    await this.favicon(pages);
-    for (const page of pages) {
-      const { canonical, socialImage } = page.signals;
-      if (canonical) await this.mustAnswer('canonical-target', page.url, canonical, canonical);
-      if (socialImage) await this.mustAnswer('social-image', page.url, socialImage.href, socialImage.element);
-    }
-    await this.links(pages);
+    const named = pages.flatMap(namedBy);
+    const href = pages[0]!.signals.favicon ?? new URL('/favicon.ico', this.home).href;
+    named.push({ rule: 'favicon', page: this.home.href, href, element: href });
+    await this.within(named.filter((one) => this.isWithin(one)));
+    const elsewhere = named.filter((one) => !this.isWithin(one) && /^https?:/.test(one.href));
+    const faults = await this.others.faultsOf(elsewhere.map((one) => new URL(one.href)));
+    for (const one of elsewhere) this.noteFault(one, faults.get(new URL(one.href).href));
   }
 
   /** All that was found, on the pages and among them. */
@@ -84,28 +96,26 @@ export class SiteChecks {
     this.note('soft-404', url.href, `HTTP status ${status}`, reason, 'Answer with 404 where there is no page.');
   }
 
-  private async favicon(pages: readonly CrawledPage[]): Promise<void> {
-    const href = pages[0]!.signals.favicon ?? new URL('/favicon.ico', this.home).href;
-    await this.mustAnswer('favicon', this.home.href, href, href);
+  private isWithin({ href }: Named): boolean {
+    return new URL(href).host === this.home.host;
   }
 
-  private async links(pages: readonly CrawledPage[]): Promise<void> {
-    const wanted = pages.flatMap(({ url, signals }) => signals.links.map((link) => ({ ...link, page: url })));
-    const asked = new Set<string>();
-    for (const { href, element, page } of wanted) {
-      const key = pageKey(new URL(href));
-      if (!this.statuses.has(key) && asked.size >= MOST_LINKS) continue;
-      asked.add(key);
-      await this.mustAnswer('broken-links', page, href, element);
+  private async within(named: readonly Named[]): Promise<void> {
+    const links = new Set<string>();
+    for (const one of named) {
+      const url = new URL(one.href);
+      const isLink = MANY.has(one.rule) && !this.statuses.has(pageKey(url));
+      if (isLink && links.size >= MOST_LINKS) continue;
+      if (isLink) links.add(pageKey(url));
+      const status = await this.statusOf(url);
+      if (status === 'failed') this.noteFault(one, `${one.href} does not answer.`);
+      else if (status !== null && status >= 400) this.noteFault(one, `${one.href} answers with status ${status}.`);
     }
   }
 
-  private async mustAnswer(rule: SiteRuleId, page: string, href: string, element: string): Promise<void> {
-    if (!URL.canParse(href) || new URL(href).host !== this.home.host) return;
-    const status = await this.statusOf(new URL(href));
-    if (status === null || (typeof status === 'number' && status < 400)) return;
-    const reason = status === 'failed' ? `${href} does not answer.` : `${href} answers with status ${status}.`;
-    this.note(rule, page, element, cut(reason, 300), 'Correct the address or what stands there.');
+  private noteFault({ rule, page, element }: Named, fault: string | undefined): void {
+    if (fault !== undefined)
+      this.note(rule, page, element, cut(fault, 300), 'Correct the address or what stands there.');
   }
 
   private statusOf(url: URL): Promise<number | null | 'failed'> {
@@ -169,6 +179,18 @@ export class SiteChecks {
       throw error;
     }
   }
+}
+
+/** What a page says that stands elsewhere, what weighs most first. */
+function namedBy({ url: page, signals }: CrawledPage): Named[] {
+  const { canonical, socialImage, alternates, links } = signals;
+  const named: Named[] = [
+    ...(canonical ? [{ rule: 'canonical-target' as const, page, href: canonical, element: canonical }] : []),
+    ...(socialImage ? [{ rule: 'social-image' as const, page, ...socialImage }] : []),
+    ...alternates.map(({ href, element }) => ({ rule: 'hreflang-reciprocity' as const, page, href, element })),
+    ...links.map(({ href, element }) => ({ rule: 'broken-links' as const, page, href, element })),
+  ];
+  return named.filter(({ href }) => URL.canParse(href));
 }
 
 function sameKey(one: string, other: string): boolean {

@@ -27,7 +27,11 @@ export const SITE_RULES = {
   charset: { severity: 'warning', title: 'Pages declare their encoding' },
   viewport: { severity: 'warning', title: 'Pages fit small screens' },
   'heading-order': { severity: 'warning', title: 'Headings skip no level' },
-  'hreflang-reciprocity': { severity: 'warning', title: 'Versions in other languages name each other', crawled: true },
+  'hreflang-reciprocity': {
+    severity: 'warning',
+    title: 'Versions in other languages answer and name each other',
+    crawled: true,
+  },
   'redirect-chain': { severity: 'warning', title: 'Pages are one redirect away at most' },
   sitemap: { severity: 'warning', title: 'The sitemap is valid', once: true, crawled: true },
   compression: { severity: 'warning', title: 'Pages are sent compressed' },
