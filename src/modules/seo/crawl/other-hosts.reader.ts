@@ -72,7 +72,7 @@ export class OtherHosts {
   }
 
   private fetch(url: URL, method: 'GET' | 'HEAD', maxBytes = 0): Promise<WebAnswer> {
-    return this.slots.asking(url.host, () =>
+    return this.slots.asking(url.host, this.signal, () =>
       this.session.fetch(url, {
         ...{ method, maxBytes, maxDecodedBytes: maxBytes },
         wants: () => maxBytes > 0,

@@ -101,7 +101,7 @@ export class SiteVisit {
   }
 
   private async fetch(url: URL, follows: (to: URL) => boolean, method: 'GET' | 'HEAD' = 'GET'): Promise<WebAnswer> {
-    const answer = await this.slots.asking(url.host, () =>
+    const answer = await this.slots.asking(url.host, this.limits.signal, () =>
       this.session.fetch(url, {
         method,
         maxBytes: MAX_BYTES,
