@@ -8,6 +8,8 @@ export function sendProject(response: Response, { project, literal }: WholeProje
   const length = fields.length + literal.length + 1;
   response.status(200).set({ 'Content-Type': 'application/json; charset=utf-8', 'Content-Length': String(length) });
   bytesPass(2 * length);
+  // In one call of the system.
+  response.cork();
   response.write(fields);
   response.write(literal);
   response.end('}');

@@ -58,8 +58,7 @@ export class ProjectsService {
 
   async get({ accountId }: Principal, id: string): Promise<WholeProject> {
     const project = await this.projects.findWhole(this.database, accountId, id);
-    // Most characters of JSON stand for themselves in a string, but for the quotes.
-    const literal = await unpackBytes(project.document, MAX_LITERAL_BYTES, Math.ceil(project.bytes * 1.3));
+    const literal = await unpackBytes(project.document, MAX_LITERAL_BYTES);
     return { project: projectView(project), literal };
   }
 

@@ -1,5 +1,5 @@
 import { promisify } from 'node:util';
-import { constants, zstdCompress, zstdDecompress } from 'node:zlib';
+import { constants, zstdCompress, zstdDecompress, zstdDecompressSync } from 'node:zlib';
 
 const compress = promisify(zstdCompress);
 const decompress = promisify(zstdDecompress);
@@ -14,13 +14,17 @@ export async function packText(text: Buffer | string): Promise<Buffer> {
   return compress(text, { params: PARAMS, chunkSize: 4 * PIECE });
 }
 
+/** What unpacks to no more than this takes a few milliseconds, which others can wait. */
+const MAX_AT_ONCE = 8 * 1_048_576;
+
 /**
- * The UTF-8 of a row's text, as it was given; throws when it is damaged or longer than `maxBytes`. With the size that is
- * expected it comes in one piece, which is quicker than many.
+ * The UTF-8 of a row's text, as it was given; throws when it is damaged or longer than `maxBytes`. What is short is unpacked at
+ * once: to have it done by another thread takes longer than to do it. It comes in small pieces, as the last one is kept by what
+ * unpacked it until all objects there are are looked through, and much of that makes it happen often.
  */
-export async function unpackBytes(packed: Buffer, maxBytes: number, expected = 0): Promise<Buffer> {
-  const chunkSize = Math.min(maxBytes, Math.max(PIECE, expected + PIECE));
-  return decompress(packed, { maxOutputLength: maxBytes, chunkSize });
+export async function unpackBytes(packed: Buffer, maxBytes: number): Promise<Buffer> {
+  const options = { maxOutputLength: maxBytes, chunkSize: PIECE };
+  return maxBytes <= MAX_AT_ONCE ? zstdDecompressSync(packed, options) : decompress(packed, options);
 }
 
 /** The same as text. */
