@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { parseEnv } from 'node:util';
@@ -219,5 +220,23 @@ export function readSecretFile(
   if ((mode & 0o077) !== 0) throw new ConfigError(`Settings: the file that ${label} names must have mode 0600.`);
   if (content.length < 32)
     throw new ConfigError(`Settings: the file that ${label} names holds no secret of 32 characters.`);
+  return content;
+}
+
+/** Reads the certificates (PEM) in the file that a setting names; undefined where it names none. */
+export function readCertificates(config: Config, name: 'acmeCaFile'): string | undefined {
+  const file = config[name];
+  if (file === undefined) return undefined;
+  let content: string;
+  try {
+    content = readFileSync(file, 'utf8');
+    for (const [pem] of content.matchAll(/-----BEGIN CERTIFICATE-----[^]*?-----END CERTIFICATE-----/g))
+      new X509Certificate(pem);
+  } catch (cause) {
+    const label = environmentName(name);
+    throw new ConfigError(`Settings: the file that ${label} names cannot be read as certificates.`, { cause });
+  }
+  if (!content.includes('-----BEGIN CERTIFICATE-----'))
+    throw new ConfigError(`Settings: the file that ${environmentName(name)} names holds no certificate.`);
   return content;
 }

@@ -6,7 +6,7 @@ import type { IncomingMessage } from 'node:http';
 import { createServer, request, type Server } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { json } from 'node:stream/consumers';
+import { json, text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { Daemon } from './daemon.js';
 import { freePorts } from './free-ports.js';
@@ -28,6 +28,8 @@ export const BLOCKED = 'blocked.test';
 
 /** A certificate authority of our own that speaks real ACME. */
 export class Pebble {
+  /** What it signs certificates of sites with (PEM); made anew at each start. */
+  root = '';
   private directory: Server | undefined;
 
   private constructor(
@@ -62,13 +64,16 @@ export class Pebble {
     const pebble = new Pebble(folder, port, directoryPort, daemon);
     await until('Pebble answers', () => pebble.ask().then(Boolean, () => false));
     await pebble.openDirectory();
+    pebble.root = await text(await pebble.get(managementPort, '/roots/0'));
+    writeFileSync(pebble.env['ACME_CA_FILE']!, readFileSync(cert, 'utf8') + pebble.root);
     return pebble;
   }
 
+  /** With a file that has both what it serves with and what it signs with. */
   get env(): Record<string, string> {
     return {
       ACME_DIRECTORY: `https://127.0.0.1:${this.directoryPort}/dir`,
-      ACME_CA_FILE: join(this.folder, 'cert.pem'),
+      ACME_CA_FILE: join(this.folder, 'ca.pem'),
     };
   }
 
@@ -99,9 +104,13 @@ export class Pebble {
   }
 
   private async ask(): Promise<Record<string, any>> {
+    return (await json(await this.get(this.port, '/dir'))) as Record<string, any>;
+  }
+
+  private async get(port: number, path: string): Promise<IncomingMessage> {
     const ca = readFileSync(join(this.folder, 'cert.pem'));
-    const asked = request({ port: this.port, host: '127.0.0.1', path: '/dir', ca }).end();
+    const asked = request({ port, host: '127.0.0.1', path, ca }).end();
     const [response] = (await once(asked, 'response')) as [IncomingMessage];
-    return (await json(response)) as Record<string, any>;
+    return response;
   }
 }

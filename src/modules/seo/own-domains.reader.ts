@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { readFile } from 'node:fs/promises';
-import { Config } from '../../config/config.js';
+import { Config, readCertificates } from '../../config/config.js';
 import type { Edge } from '../../drivers/web/web.js';
 import { SiteDirectory } from '../pages/sites/site-directory.service.js';
 
@@ -18,23 +17,21 @@ export interface OwnDomain {
 /** The hosts that an account may scan for nothing. */
 @Injectable()
 export class OwnDomains {
+  private readonly edge: OwnDomain['edge'];
+
   constructor(
     private readonly sites: SiteDirectory,
-    private readonly config: Config,
-  ) {}
+    config: Config,
+  ) {
+    const { pagesHost, pagesHttpPort: httpPort, pagesHttpsPort: httpsPort } = config;
+    const ca = readCertificates(config, 'acmeCaFile');
+    this.edge = { address: ownAddress(pagesHost), httpPort, httpsPort, ...(ca === undefined ? {} : { ca }) };
+  }
 
   /** Oldest first. */
   async list(accountId: string): Promise<OwnDomain[]> {
     const sites = await this.sites.of(accountId);
-    if (sites.length === 0) return [];
-    const edge = await this.edge();
-    return sites.map(({ id, domain, url }) => ({ id, domain, siteId: id, url, edge }));
-  }
-
-  private async edge(): Promise<OwnDomain['edge']> {
-    const { pagesHost, pagesHttpPort: httpPort, pagesHttpsPort: httpsPort, acmeCaFile } = this.config;
-    const ca = acmeCaFile === undefined ? {} : { ca: await readFile(acmeCaFile, 'utf8') };
-    return { address: ownAddress(pagesHost), httpPort, httpsPort, ...ca };
+    return sites.map(({ id, domain, url }) => ({ id, domain, siteId: id, url, edge: this.edge }));
   }
 }
 

@@ -1,6 +1,8 @@
 import { connect, type TLSSocket } from 'node:tls';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
+import { GuardedWeb } from '../../../src/drivers/web/guarded/guarded-web.js';
+import type { Edge as WebEdge, WebError } from '../../../src/drivers/web/web.js';
 import { startBerth, type Berth } from '../../support/app.js';
 import { Caddy } from '../../support/caddy.js';
 import { DnsServer } from '../../support/dns-server.js';
@@ -183,4 +185,48 @@ test('an edge that died gets its settings again, and serves the certificates it 
   await caddy.start();
   await until('it answers again', () => readSecurely(site.domain).catch(() => null));
   expect(await readSecurely(site.domain)).toMatch(/after all$/);
+});
+
+describe('scans of a site whose certificate is a private authority’s', () => {
+  let site: Site;
+  beforeAll(async () => {
+    site = await shown('<!doctype html><title>A page that is served over TLS</title><a href="/second">The second</a>');
+    await tlsOf(site, 'active');
+  });
+
+  test('get to it over HTTPS, by our own edge', async () => {
+    const { api } = client.account;
+    const domains = (await api.get('/seo/domains')).expect(200).body as { id: string; domain: string }[];
+    const { id } = domains.find(({ domain }) => domain === site.domain)!;
+    const audited = (await api.get('/seo/audit', { query: { id, pages: '2' } })).expect(200).body;
+    const scanned = (await api.post('/seo/scan', { url: `http://${site.domain}/`, pages: 1 })).expect(201).body;
+    for (const { pages, site: rules } of [audited, scanned]) {
+      expect(pages[0]).toMatchObject({ url: `https://${site.domain}:${tlsPort}/`, status: 200 });
+      expect(rules.find((rule: { id: string }) => rule.id === 'https').findings).toEqual([]);
+    }
+  });
+
+  test('fail where it is not known; nobody but the edge is believed by it', async () => {
+    const rules = { allow: ['127.0.0.1'], deny: [] };
+    const web = new GuardedWeb({ rules, resolve: async () => ['127.0.0.1'], userAgent: 'test' });
+    const edge = { host: site.domain, address: '127.0.0.1', httpPort: 1, httpsPort: tlsPort };
+    const outcome = async (edges: WebEdge[]): Promise<unknown> => {
+      const session = web.open(edges);
+      const limits = { maxBytes: 1e6, maxDecodedBytes: 1e6, follows: () => false, signal: AbortSignal.timeout(20_000) };
+      const url = new URL(`https://${site.domain}:${tlsPort}/`);
+      const asked = session.fetch(url, limits).then(
+        ({ status }) => status,
+        (error: WebError) => error.code,
+      );
+      return asked.finally(() => session.close());
+    };
+    expect(await outcome([{ ...edge, ca: pebble.root }])).toBe(200);
+    expect(await outcome([edge])).toBe('tls_error');
+    expect(await outcome([{ ...edge, host: 'another.example.test', ca: pebble.root }])).toBe('tls_error');
+  });
+
+  test('are not begun with a file that cannot be read', async () => {
+    const start = startBerth({ roles: ['api'], databaseHost: false, env: { ACME_CA_FILE: '/nowhere/ca.pem' } });
+    await expect(start).rejects.toThrow(/ACME_CA_FILE/);
+  });
 });

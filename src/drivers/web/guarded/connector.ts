@@ -22,7 +22,8 @@ export class GuardedConnector {
     private readonly guard: AddressGuard,
     private readonly resolve: Resolve,
     private readonly dial: Dial,
-    private readonly edges: readonly Edge[] = [],
+    /** With what is connected to each: its certificates may be believed where others' are not. */
+    private readonly edges: readonly (Edge & { dial: Dial })[] = [],
   ) {}
 
   /** As undici asks for it. */
@@ -40,7 +41,7 @@ export class GuardedConnector {
     const edge = this.edges.find((known) => known.host === host);
     if (edge) {
       const own = protocol === 'https:' ? edge.httpsPort : edge.httpPort;
-      return this.reach(options, edge.address, own, host);
+      return this.reach(options, edge.address, own, host, edge.dial);
     }
     const addresses = await this.allowed(host, port, protocol);
     let failure: unknown;
@@ -76,11 +77,17 @@ export class GuardedConnector {
     }
   }
 
-  private async reach(options: buildConnector.Options, address: string, port: number, host: string): Promise<Socket> {
+  private async reach(
+    options: buildConnector.Options,
+    address: string,
+    port: number,
+    host: string,
+    dial = this.dial,
+  ): Promise<Socket> {
     const named = options.protocol === 'https:' && isIP(host) === 0 ? { servername: host } : { servername: undefined };
     const target = { ...options, ...named, hostname: address, host: address, port: String(port) };
     const socket = await new Promise<Socket>((resolve, reject) =>
-      this.dial(target, (error, made) => (error ? reject(error) : resolve(made))),
+      dial(target, (error, made) => (error ? reject(error) : resolve(made))),
     );
     const { remoteAddress } = socket;
     if (remoteAddress !== undefined && sameAddress(remoteAddress, address)) return socket;

@@ -1,3 +1,4 @@
+import { getCACertificates } from 'node:tls';
 import { Agent, buildConnector, errors } from 'undici';
 import { Web, WebError, WebSession, type Edge, type Hop, type WebAnswer, type WebRequest } from '../web.js';
 import { AddressGuard, type AddressRules } from './address-rules.js';
@@ -29,11 +30,9 @@ export class GuardedWeb extends Web {
 
   override open(edges: readonly Edge[] = []): WebSession {
     const { resolve, userAgent } = this.options;
-    const ca = edges.flatMap((edge) => edge.ca ?? []);
-    const dial =
-      this.options.dial ??
-      buildConnector({ timeout: CONNECT_MS, maxCachedSessions: 0, allowH2: false, ...(ca.length > 0 ? { ca } : {}) });
-    const { connect } = new GuardedConnector(this.guard, resolve, dial, edges);
+    const dial = this.dialWith();
+    const ours = edges.map((edge) => ({ ...edge, dial: edge.ca === undefined ? dial : this.dialWith(edge.ca) }));
+    const { connect } = new GuardedConnector(this.guard, resolve, dial, ours);
     const agent = new Agent({
       connect,
       connections: 4,
@@ -43,6 +42,13 @@ export class GuardedWeb extends Web {
       maxHeaderSize: MAX_HEADER_BYTES,
     });
     return new GuardedSession(agent, userAgent);
+  }
+
+  /** One that believes this authority as well. */
+  private dialWith(ca?: string): Dial {
+    const { dial } = this.options;
+    const trust = ca === undefined ? {} : { ca: [...getCACertificates(), ca] };
+    return dial ?? buildConnector({ timeout: CONNECT_MS, maxCachedSessions: 0, allowH2: false, ...trust });
   }
 }
 
