@@ -50,13 +50,8 @@ export abstract class NocodeRoutes {
   @Get('projects/:id')
   @Scope('read')
   @ApiOkResponse({ type: ProjectDetail })
-  async get(
-    @Caller() caller: Principal,
-    @IdParam('prj') id: string,
-    @Req() request: Request,
-    @Res() response: Response,
-  ): Promise<void> {
-    await sendProject(request, response, await this.projects.get(caller, id));
+  async get(@Caller() caller: Principal, @IdParam('prj') id: string, @Res() response: Response): Promise<void> {
+    sendProject(response, await this.projects.get(caller, id));
   }
 
   @Post('projects')

@@ -1,37 +1,16 @@
-import type { Request, Response } from 'express';
+import type { Response } from 'express';
 import { bytesPass } from '../../platform/http/passing-bytes.js';
-import { unpackBytes } from '../../platform/packing/packed-text.js';
-import { framedBetween } from '../../platform/packing/zstd-frame.js';
-import { MAX_LITERAL_BYTES } from './dto/project.dto.js';
 import type { WholeProject } from './projects.service.js';
 
-/**
- * Answers with a project as JSON. Its document is kept as it stands in an answer, and packed as browsers unpack it, so for them
- * it is neither unpacked nor spelled anew.
- */
-export async function sendProject(
-  request: Request,
-  response: Response,
-  { project, packed }: WholeProject,
-): Promise<void> {
-  const before = Buffer.from(`${JSON.stringify(project).slice(0, -1)},"data":`);
-  const after = Buffer.from('}');
-  const asItIs = takesZstd(request);
-  const parts = asItIs
-    ? framedBetween(before, packed, after)
-    : [before, await unpackBytes(packed, MAX_LITERAL_BYTES), after];
-  const length = parts.reduce((sum, part) => sum + part.length, 0);
-  response.status(200).vary('Accept-Encoding');
-  response.set({ 'Content-Type': 'application/json; charset=utf-8', 'Content-Length': String(length) });
-  if (asItIs) response.set('Content-Encoding', 'zstd');
+/** Answers with a project as JSON. Its document is kept as it stands in an answer, so it is not spelled anew for each reader. */
+export function sendProject(response: Response, { project, literal }: WholeProject): void {
+  const fields = Buffer.from(`${JSON.stringify(project).slice(0, -1)},"data":`);
+  const length = fields.length + literal.length + 1;
+  response.status(200).set({ 'Content-Type': 'application/json; charset=utf-8', 'Content-Length': String(length) });
   bytesPass(2 * length);
   // In one call of the system.
   response.cork();
-  for (const part of parts) response.write(part);
-  response.end();
-}
-
-/** Named, and not refused: who takes anything (`*`) may not know it. */
-function takesZstd(request: Request): boolean {
-  return /\bzstd\b/i.test(request.get('accept-encoding') ?? '') && request.acceptsEncodings('zstd') === 'zstd';
+  response.write(fields);
+  response.write(literal);
+  response.end('}');
 }

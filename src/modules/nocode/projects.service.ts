@@ -5,9 +5,9 @@ import { conflict, notFound, quotaExceeded } from '../../platform/errors/domain-
 import { actorOf, EventRecorder } from '../../platform/events/event-recorder.js';
 import { decodeCursor, Page, type PageQuery } from '../../platform/http/page.js';
 import { newId } from '../../platform/ids/id.js';
-import { packText } from '../../platform/packing/packed-text.js';
+import { packText, unpackBytes } from '../../platform/packing/packed-text.js';
 import { QuotaLock } from '../accounts/quota-lock.service.js';
-import { projectView, type ProjectQuota, type ProjectView } from './dto/project.dto.js';
+import { MAX_LITERAL_BYTES, projectView, type ProjectQuota, type ProjectView } from './dto/project.dto.js';
 import { NocodeProject } from './project.entity.js';
 import { ProjectRepository, type Changes } from './project.repository.js';
 import type { ReadDocument } from './reading/project-body.js';
@@ -19,10 +19,10 @@ export interface NewProject {
   document: ReadDocument;
 }
 
-/** A project, with its document as a JSON string, packed. */
+/** A project, with its document as a JSON string. */
 export interface WholeProject {
   project: ProjectView;
-  packed: Buffer;
+  literal: Buffer;
 }
 
 /** A save; what is undefined stays as it is. */
@@ -58,7 +58,8 @@ export class ProjectsService {
 
   async get({ accountId }: Principal, id: string): Promise<WholeProject> {
     const project = await this.projects.findWhole(this.database, accountId, id);
-    return { project: projectView(project), packed: project.document };
+    const literal = await unpackBytes(project.document, MAX_LITERAL_BYTES);
+    return { project: projectView(project), literal };
   }
 
   async create(caller: Principal, { name, document }: NewProject): Promise<ProjectView> {
