@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ErrorKind, FieldError } from '../errors/domain-error.js';
 import { contextOf } from '../observability/request-context.js';
+import { outlastBody } from './drain.js';
 
 /** An answer that says what went wrong, as RFC 9457 shapes it. */
 export interface Problem {
@@ -77,6 +78,7 @@ export function sendProblem(request: IncomingMessage, response: ServerResponse, 
   response.setHeader('Cache-Control', 'no-store');
   response.setHeader('Content-Type', 'application/problem+json');
   response.setHeader('Content-Length', body.length);
+  outlastBody(request, response);
   response.end(body);
 }
 
