@@ -152,6 +152,24 @@ describe('what fails later', () => {
     await reaches(id, 'RUNNING');
   }, 60_000);
 
+  test('a snapshot of more than fits today is restored, and waits stopped for a disk that holds it', async () => {
+    const small = await running({ diskGb: 4 });
+    const resize = app.api.get(MachineResizeService);
+    const snapshots = app.api.get(SnapshotsService);
+    app.engine.fill(engineName(small), 3 * 2 ** 30);
+    const { id: snapshotId } = await snapshots.create(caller, small, {});
+    await quiet(small);
+    app.engine.fill(engineName(small), 2 ** 30);
+    await resize.resize(caller, small, { diskGb: 2 });
+    await snapshots.restore(caller, small, snapshotId);
+    await quiet(small);
+    expect(await lastOf(small)).toMatchObject({ status: 'FAILED', errorCode: 'disk_in_use' });
+    expect(await status(small)).toBe('STOPPED');
+    await expect(resize.resize(caller, small, { diskGb: 4 })).resolves.toMatchObject({ diskGb: 4, appliedLive: true });
+    await app.api.get(MachinePowerService).send(caller, small, 'start');
+    await reaches(small, 'RUNNING');
+  }, 60_000);
+
   test('limits that the engine refuses are taken back', async () => {
     failAll('setMachineLimits');
     const resize = app.api.get(MachineResizeService);
