@@ -43,6 +43,7 @@ export class SimulatedInstance {
   readonly createdAt: Date;
   startedAt: Date | null = null;
   running = false;
+  interrupted = false;
   exit: ProgramExit | null = null;
   install: ProgramExit | null = null;
   readonly console = new SimulatedConsole();
@@ -61,6 +62,7 @@ export class SimulatedInstance {
 
   begin(): void {
     this.running = true;
+    this.interrupted = false;
     this.startedAt = new Date(this.clock.now());
     this.exit = null;
     this.console.clear();
@@ -91,6 +93,13 @@ export class SimulatedInstance {
     if (this.running) this.end(null);
   }
 
+  /** Ends it as a machine does that loses its power: nobody is told. */
+  cutOff(): void {
+    if (!this.running) return;
+    this.kill();
+    this.interrupted = true;
+  }
+
   /** Ends the program now, as if by itself. */
   crash(ending: Partial<Ending> = {}): void {
     if (this.running) this.end({ code: 1, signal: null, outOfMemory: false, ...ending });
@@ -109,6 +118,7 @@ export class SimulatedInstance {
       owner,
       node: null,
       state: this.running ? ('running' as const) : ('stopped' as const),
+      interrupted: this.interrupted,
       address: network.address,
       image,
       createdAt: this.createdAt,

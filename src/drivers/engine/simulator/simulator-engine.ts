@@ -81,6 +81,13 @@ export class SimulatorEngine extends Engine {
     this.instance(name).crash(ending);
   }
 
+  /** The machine that the engine is on loses its power and comes back. */
+  powerCut(): void {
+    this.faults.goAway();
+    for (const instance of this.instances.values()) instance.cutOff();
+    this.faults.comeBack();
+  }
+
   /** Sets what a volume, or a machine's disk, holds. */
   fill(name: string, usedBytes: number): void {
     const machine = this.instances.get(name);
