@@ -109,7 +109,7 @@ onLxd('an image of a simplestreams server', () => {
     it.each([
       ['an alias that services use', 'nodejs', 'tested/12', 1, 'nodejs is an image of services'],
       ['an alias of no use', 'No Alias', 'tested/12', 1, 'An alias is words of'],
-      ['an image that the server does not have', 'fetched/13', 'no/such', 1, 'no/such'],
+      ['an image that the server does not have', 'fetched/13', 'no/such', 1, "couldn't be found"],
       ['no image', 'fetched/13', null, 2, '--source'],
     ])(
       'refuses %s',

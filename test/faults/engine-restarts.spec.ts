@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { isDeepStrictEqual } from 'node:util';
 import { Agent, request } from 'undici';
 import { createMachine, reachMachine, redirect, SshKey, type Machine } from '../e2e/support/machines.js';
 import { Hosting, onEngine, powered, reach, runningServer, type Server } from '../e2e/support/hosting.js';
@@ -90,7 +91,7 @@ onEngine('an engine that was down', () => {
   /** What is to run runs and answers, what was stopped is, and nobody was blamed for it. */
   async function allAsBefore(): Promise<void> {
     const meant = [service, control, machine].map(nameOf).sort();
-    await until('what is to run runs', async () => `${await runningInEngine()}` === `${meant}`, RESUMED_MS);
+    await until('what is to run runs', async () => isDeepStrictEqual(await runningInEngine(), meant), RESUMED_MS);
     await hosting.untilQuiet();
     await Promise.all([service, control].map(({ id }) => reach(api, id, 'RUNNING')));
     await reachMachine(api, machine.id, 'RUNNING');

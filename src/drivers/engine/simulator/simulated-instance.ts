@@ -5,6 +5,7 @@ import {
   type InstanceSpec,
   type InstanceUsage,
   type ProgramExit,
+  type PublishedPort,
 } from '../engine.js';
 import { SimulatedConsole } from './simulated-console.js';
 import type { SimulatorClock } from './simulator-clock.js';
@@ -198,4 +199,12 @@ function simulatedExitCode(command: string | undefined): number {
   if (command?.trim() === 'false') return 1;
   const [, code] = /(?:^|[;&]\s*)exit (\d{1,3})\s*$/.exec(command ?? '') ?? [];
   return code === undefined ? 0 : Number(code) & 255;
+}
+
+/** Fails where another of them that runs has one of these ports. */
+export function refuseTakenPorts(all: Iterable<SimulatedInstance>, name: string, ports: PublishedPort[]): void {
+  const key = ({ protocol, listenAddress, listenPort }: PublishedPort) => `${protocol}:${listenAddress}:${listenPort}`;
+  const others = [...all].filter(({ running, spec }) => running && spec.name !== name);
+  const taken = new Set(others.flatMap(({ spec }) => spec.ports.map(key)));
+  if (ports.some((port) => taken.has(key(port)))) throw new EngineError('conflict', 'address already in use');
 }
