@@ -10,7 +10,8 @@ import { startNode } from './roles/node.js';
 import { startWorker } from './roles/worker.js';
 import type { RunningRole, StartRole } from './roles/role.js';
 
-const ROLES: Record<Role, StartRole> = { api: startApi, worker: startWorker, node: startNode, broker: startBroker };
+/** In the order in which they start: the node's packet filter is to stand before a worker starts anything behind it. */
+const ROLES: Record<Role, StartRole> = { api: startApi, node: startNode, worker: startWorker, broker: startBroker };
 
 /** What a graceful end may take before the process ends regardless. */
 const SHUTDOWN_MS = 45_000;
@@ -24,7 +25,8 @@ async function main(): Promise<void> {
   const { metricsHost: host, metricsPort: port } = config;
   const operators = await OperatorListener.open({ host, port, metrics, health, log });
   const running: { name: Role; role: RunningRole }[] = [];
-  for (const name of new Set(config.roles)) running.push({ name, role: await ROLES[name](config, log) });
+  for (const name of Object.keys(ROLES) as Role[])
+    if (config.roles.includes(name)) running.push({ name, role: await ROLES[name](config, log) });
 
   const end = async (signal: string): Promise<void> => {
     log.info({ signal }, 'ending');

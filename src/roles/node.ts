@@ -18,13 +18,19 @@ export async function startNode(config: Config, log: AppLogger): Promise<Running
   const machines = await guardMachines(config, nodeLog);
   const sessions = new LiveSessions(api, nodeLog);
   const consoles = await startConsole(config, engine, api, sessions, nodeLog);
-  const watcher = new EngineWatcher(engine, api, nodeLog, config.consoleUrl, ({ consoleKey }) =>
-    consoles.useKey(consoleKey),
-  );
   const sftp = await startSftpThread(config, nodeLog);
   const firewall = startFirewall(config, api, nodeLog);
   const limits = new DiskLimits(config.require('engineUrl'), config.enginePool, nodeLog);
   limits.start();
+  const watcher = new EngineWatcher(
+    engine,
+    api,
+    nodeLog,
+    config.consoleUrl,
+    ({ consoleKey }) => consoles.useKey(consoleKey),
+    // Where this node keeps none, that is its operator's to see to.
+    () => (machines?.stands ?? true) && (firewall?.stands ?? true),
+  );
   watcher.start();
   log.info('node watches the engine');
   return {

@@ -15,6 +15,7 @@ onEngine('a worker that is killed in the middle of a machine', () => {
   let api: Api;
   let key: SshKey;
   let pilot: Machine;
+  let made: Machine[];
   let door: Redirection;
 
   beforeAll(async () => {
@@ -49,12 +50,50 @@ onEngine('a worker that is killed in the middle of a machine', () => {
       lastOf(points, /^wait for PUT .*start$/, 'after'),
     ];
     worker.proxy.holdNewcomers(chosen);
-    const made = await Promise.all(chosen.map(() => createMachine(api, key.public)));
+    made = await Promise.all(chosen.map(() => createMachine(api, key.public)));
     await worker.interrupt();
     expect(worker.proxy.ahead).toEqual([]);
     for (const { id } of made) expect(await status(id)).toBe('RUNNING');
     expect(await hosting.inEngine()).toEqual([pilot, ...made].map(({ id }) => `instance ${engineName(id)}`).sort());
     for (const { id } of made) await key.untilIn(await redirect(api, id, { targetPort: 22, protocol: 'tcp' }));
+  }, 300_000);
+
+  test('while one is kept, one is opened and one restarts: each ends once, and what was changed is there', async () => {
+    const [kept, opened, restarted] = made as [Machine, Machine, Machine];
+    const points: [Machine, FaultPoint][] = [
+      [kept, { what: 'wait for POST /instances/X/snapshots', occurrence: 0, when: 'after' }],
+      [opened, { what: 'wait for PUT /instances/X', occurrence: 0, when: 'after' }],
+      [restarted, { what: 'PUT /instances/X/state start', occurrence: 0, when: 'before' }],
+    ];
+    for (const [{ id }, point] of points) worker.proxy.hold(engineName(id), point);
+    (await api.post(`/lxc/${kept.id}/snapshots`, { name: 'once' })).expect(201);
+    // The answer waits for the port to be open, and the worker is about to be killed.
+    const opening = api.post(`/lxc/${opened.id}/ports`, { targetPort: 22, protocol: 'tcp' });
+    (await api.post(`/lxc/${restarted.id}/power/restart`)).expect(202);
+    await worker.interrupt();
+    const second = (await opening).expect(201).body as Redirection;
+    expect(worker.proxy.ahead).toEqual([]);
+    expect((await api.get(`/lxc/${kept.id}/snapshots`)).body).toMatchObject([{ name: 'once', status: 'READY' }]);
+    expect(await hosting.engine.listSnapshots(engineName(kept.id))).toHaveLength(1);
+    expect((await hosting.engine.getInstance(engineName(opened.id))).ports).toHaveLength(2);
+    await key.untilIn(second);
+    for (const { id } of made) expect(await status(id)).toBe('RUNNING');
+    const [ended] = await hosting.rows<{ many: string | number }>(
+      "SELECT COUNT(*) AS many FROM operations WHERE status <> 'DONE'",
+    );
+    expect(Number(ended!.many)).toBe(0);
+
+    const [snapshot] = (await api.get(`/lxc/${kept.id}/snapshots`)).body as { id: string }[];
+    const what = `DELETE /instances/X/snapshots/${engineName(snapshot!.id)}`;
+    worker.proxy.hold(engineName(kept.id), { what, occurrence: 0, when: 'after' });
+    worker.proxy.hold(engineName(opened.id), { what: 'PUT /instances/X', occurrence: 0, when: 'after' });
+    (await api.delete(`/lxc/${kept.id}/snapshots/${snapshot!.id}`)).expect(204);
+    const closing = api.delete(`/lxc/${opened.id}/ports/${second.id}`);
+    await worker.interrupt();
+    (await closing).expect(204);
+    expect(worker.proxy.ahead).toEqual([]);
+    expect(await hosting.engine.listSnapshots(engineName(kept.id))).toEqual([]);
+    expect((await hosting.engine.getInstance(engineName(opened.id))).ports).toHaveLength(1);
     await Promise.all(made.map(({ id }) => api.delete(`/lxc/${id}`)));
     await hosting.untilQuiet();
   }, 300_000);

@@ -1,12 +1,12 @@
 import { execFileSync } from 'node:child_process';
-import { createServer, type Server as NetServer } from 'node:net';
+import { connect, createServer, type Server as NetServer } from 'node:net';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { networkInterfaces } from 'node:os';
 import type { TestAccount } from '../support/app.js';
 import { until } from '../support/until.js';
 import { WingsClient } from './support/console-client.js';
-import { ended, Hosting, onEngine, runningServer } from './support/hosting.js';
+import { ended, Hosting, onEngine, runningServer, type Server } from './support/hosting.js';
 import { createMachine, reachMachine, redirect, SshKey, type Machine, type Redirection } from './support/machines.js';
 
 const TABLE = 'berth_e2e_machines';
@@ -94,10 +94,12 @@ onEngine('machines', () => {
   describe('from inside', () => {
     let listener: NetServer;
     let hostPort: number;
+    let service: Server;
 
     beforeAll(async () => {
+      service = await runningServer(account.api);
       // On every address of this machine, as a careless operator's program would be.
-      listener = createServer((socket) => socket.end('host')).listen(0, '0.0.0.0');
+      listener = createServer((socket) => socket.on('error', () => {}).end('host')).listen(0, '0.0.0.0');
       await once(listener, 'listening');
       hostPort = (listener.address() as { port: number }).port;
     });
@@ -113,11 +115,52 @@ onEngine('machines', () => {
       return out === '' ? [] : out.split('\n');
     };
 
+    /** The same from this host, which may: what is refused from inside is there. */
+    const reachableFromHost = async (targets: string[]): Promise<string[]> => {
+      const tries = targets.map(async (target) => {
+        const [host, port] = target.split(' ');
+        const socket = connect(Number(port), host).on('error', () => {});
+        try {
+          await once(socket, 'connect', { signal: AbortSignal.timeout(3000) });
+          return [target];
+        } catch {
+          return [];
+        } finally {
+          socket.destroy();
+        }
+      });
+      return (await Promise.all(tries)).flat();
+    };
+
+    /** The same from inside a service, for what only services may reach. */
+    const reachableFromService = async (target: string): Promise<boolean> => {
+      const [host, port] = target.split(' ');
+      const command = `bash -c '</dev/tcp/${host}/${port}'`;
+      const exec = (await account.api.post(`/servers/${service.id}/exec`, { command })).expect(202);
+      const path = `/servers/${service.id}/exec/${String(exec.body.jobId)}`;
+      const { status, exitCode } = (await account.api.waitFor(path, ['DONE', 'FAILED', 'TIMEOUT'])).body;
+      expect(status).toBe('DONE');
+      return exitCode === 0;
+    };
+
+    /** Does something while the packet filter lets this through, which it refuses otherwise. */
+    const letThrough = async <T>(chain: string, rule: string, work: () => Promise<T>): Promise<T> => {
+      const where = ['inet', `${TABLE}_machines`, chain];
+      const echoed = execFileSync('nft', ['-e', '-a', 'insert', 'rule', ...where, ...rule.split(' ')], {
+        encoding: 'utf8',
+      });
+      const [, handle] = /# handle (\d+)/.exec(echoed) ?? [];
+      try {
+        return await work();
+      } finally {
+        execFileSync('nft', ['delete', 'rule', ...where, 'handle', String(handle)]);
+      }
+    };
+
     test('names are resolved by the gateway, and nothing else of this host answers', async () => {
       const { env } = hosting.berth;
       const gateway = env.MACHINE_SUBNET!.split('/')[0]!;
-      expect(await reachable([`${gateway} 53`])).toEqual([`${gateway} 53`]);
-      const hosts = [gateway, hosting.gateway, ...addressesOfHost()];
+      const hosts = [...new Set([gateway, hosting.gateway, ...addressesOfHost()])];
       const ports = [
         hostPort,
         22,
@@ -128,21 +171,35 @@ onEngine('machines', () => {
         env.CONSOLE_PORT,
         env.TENANT_DATABASE_PORT,
       ];
-      expect(await reachable(hosts.flatMap((host) => ports.map((port) => `${host} ${port}`)))).toEqual([]);
-    }, 60_000);
+      const allowed = `${gateway} 53`;
+      const refused = hosts.flatMap((host) => ports.map((port) => `${host} ${port}`));
+      const listening = hosts.map((host) => `${host} ${hostPort}`);
+      const there = await reachableFromHost(refused);
+      expect(there).toEqual(expect.arrayContaining(listening));
+      expect(await reachableFromService(`${hosting.gateway} ${env.BROKER_PORT}`)).toBe(true);
+      expect(await reachable([...refused, allowed])).toEqual([allowed]);
+      // It is the packet filter that keeps them apart, and it alone: what it lets through arrives.
+      const open = `iifname ${env.MACHINE_NETWORK} accept`;
+      expect((await letThrough('input', open, () => reachable(refused))).sort()).toEqual(there.sort());
+      expect(await reachable([...refused, allowed])).toEqual([allowed]);
+    }, 90_000);
 
     test('neither a service nor another machine nor a private address is reached, by whatever way', async () => {
-      const service = await runningServer(account.api);
       const [{ ip }] = (await hosting.rows<{ ip: number }>('SELECT ip FROM app_addresses WHERE server_id = ?', [
         service.id,
       ])) as [{ ip: number }];
       const address = [24, 16, 8, 0].map((shift) => Math.floor(Number(ip) / 2 ** shift) % 256).join('.');
       const port = service.primaryAllocation.port;
-      expect(await reachable([`${address} ${port}`, `${two.ipv4} 22`, `${hosting.gateway} ${port}`])).toEqual([]);
-      // By way of the host, which would hand packets from one machine to another.
       const gateway = hosting.berth.env.MACHINE_SUBNET!.split('/')[0]!;
+      const [program, neighbour, allowed] = [`${address} ${port}`, `${two.ipv4} 22`, `${gateway} 53`];
+      expect(await reachableFromHost([program, neighbour])).toEqual([program, neighbour]);
+      expect(await reachable([program, neighbour, `${hosting.gateway} ${port}`, allowed])).toEqual([allowed]);
+      const { MACHINE_NETWORK, APP_NETWORK } = hosting.berth.env;
+      const open = `iifname ${MACHINE_NETWORK} oifname ${APP_NETWORK} accept`;
+      expect(await letThrough('forward', open, () => reachable([program, neighbour]))).toEqual([program]);
+      // By way of the host, which would hand packets from one machine to another.
       await inside(`ip route add ${two.ipv4}/32 via ${gateway}`);
-      expect(await reachable([`${two.ipv4} 22`])).toEqual([]);
+      expect(await reachable([neighbour, allowed])).toEqual([allowed]);
       await inside(`ip route del ${two.ipv4}/32 via ${gateway}`);
       expect((await key.ssh(door, 'ping -c1 -W2 169.254.169.254')).code).not.toBe(0);
       expect((await key.ssh(door, `ping -c1 -W2 ${address}`)).code).not.toBe(0);

@@ -1,3 +1,4 @@
+import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { createReadStream, readFileSync } from 'node:fs';
 import { readdirSync, statSync } from 'node:fs';
@@ -5,6 +6,7 @@ import { createServer, type Server } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { hasLxd, LxdTarget } from './support/lxd-target.js';
 import { machineContract } from './support/machine-contract.js';
 
@@ -74,6 +76,52 @@ onLxd('an image of a simplestreams server', () => {
     expect(found).toMatchObject({ properties: { ...properties, os: 'Debian' } });
     expect(found!.sizeBytes).toBeGreaterThan(10 * 2 ** 20);
   }, 300_000);
+
+  describe("by the operator's command", () => {
+    /** The command as operators run it: a process of its own, with nothing but settings. */
+    async function berth(...args: string[]): Promise<{ code: number; out: string; err: string }> {
+      const { url: ENGINE_URL, project: ENGINE_PROJECT, pool: ENGINE_POOL } = target.options;
+      const program = join(import.meta.dirname, '..', '..', 'dist', 'src', 'cli', 'berth.js');
+      const env = { PATH: process.env.PATH, ENGINE_URL, ENGINE_PROJECT, ENGINE_POOL };
+      try {
+        const { stdout, stderr } = await promisify(execFile)(process.execPath, [program, 'image', ...args], { env });
+        return { code: 0, out: stdout, err: stderr };
+      } catch (error) {
+        const { code, stdout, stderr } = error as { code: number; stdout: string; stderr: string };
+        return { code, out: stdout, err: stderr };
+      }
+    }
+
+    const from = (source: string) => ['--server', url, '--source', source];
+
+    it('it is offered to tenants, under its alias and with the words for it', async () => {
+      const said = ['--description', 'A “tested” Debian', '--json'];
+      const { code, out, err } = await berth('add', 'fetched/by-command', ...from('tested/12'), ...said);
+      expect({ code, err }).toEqual({ code: 0, err: '' });
+      const found = (await target.engine.listImages()).find(({ alias }) => alias === 'fetched/by-command')!;
+      const { sizeBytes, fingerprint } = found;
+      expect(JSON.parse(out)).toEqual({ alias: 'fetched/by-command', sizeBytes, fingerprint });
+      expect(found.properties).toMatchObject({ 'berth.machine': 'true', description: 'A “tested” Debian' });
+      const listed = JSON.parse((await berth('list', '--json')).out) as { alias: string }[];
+      expect(listed.map(({ alias }) => alias)).toContain('fetched/by-command');
+    }, 300_000);
+
+    it.each([
+      ['an alias that services use', 'nodejs', 'tested/12', 1, 'nodejs is an image of services'],
+      ['an alias of no use', 'No Alias', 'tested/12', 1, 'An alias is words of'],
+      ['an image that the server does not have', 'fetched/13', 'no/such', 1, "couldn't be found"],
+      ['no image', 'fetched/13', null, 2, '--source'],
+    ])(
+      'refuses %s',
+      async (_what, alias, source, code, reason) => {
+        const before = await target.engine.listImages();
+        const run = await berth('add', alias, ...(source === null ? ['--server', url] : from(source)));
+        expect(run).toMatchObject({ code, out: '', err: expect.stringContaining(reason) as string });
+        expect(await target.engine.listImages()).toEqual(before);
+      },
+      60_000,
+    );
+  });
 
   it('is nothing when the server does not have it', async () => {
     const wanted = { alias: 'fetched/13', server: url, source: 'no/such', properties: {} };

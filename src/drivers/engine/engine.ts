@@ -15,6 +15,7 @@ export abstract class Engine {
   abstract info(): Promise<EngineInfo>;
 
   // Set-up, run by the platform itself before it serves.
+  /** The project of everything the platform makes; what is in it already is never started by the engine itself. */
   abstract ensureProject(): Promise<void>;
   abstract ensurePool(): Promise<void>;
   /** A bridge of the platform's own with NAT and IPv6 off. */
@@ -53,7 +54,10 @@ export abstract class Engine {
   abstract setEnvironment(name: string, environment: Record<string, string>): Promise<void>;
   /** Replaces the whole set of published ports. */
   abstract setPorts(name: string, ports: PublishedPort[]): Promise<void>;
-  /** Idempotent: starting what runs is no error. Resolves when the engine says it runs. */
+  /**
+   * Idempotent: starting what runs is no error. Resolves when the engine says it runs. Nothing else starts an instance: an
+   * engine that comes back leaves what does not run as it is.
+   */
   abstract startInstance(name: string): Promise<void>;
   /**
    * Asks for a clean stop (SIGTERM to the program) and resolves when it has stopped; `EngineError('timeout')`
@@ -263,6 +267,11 @@ export interface EngineInstance {
   /** The node that made this workshop for itself; null for everything else. */
   node: string | null;
   state: InstanceState;
+  /**
+   * It stands still though nothing ended it that the engine took note of: the engine or its machine went down with it. Also
+   * true for a moment after any end. It is not started again unless it is asked for.
+   */
+  interrupted: boolean;
   address: string | null;
   image: string | null;
   createdAt: Date;

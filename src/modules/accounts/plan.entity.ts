@@ -50,6 +50,10 @@ export class Plan {
   @Limit('machines')
   machines!: number;
 
+  /** Snapshots of each machine. What they hold that the disk has changed since is the pool's, and counts nowhere else. */
+  @Limit('machine_snapshots')
+  machineSnapshots!: number;
+
   @Limit('nocode_projects')
   nocodeProjects!: number;
 
@@ -70,6 +74,7 @@ export const PLAN_LIMITS = [
   'sites',
   'siteDeployments',
   'machines',
+  'machineSnapshots',
   'nocodeProjects',
   'scans',
 ] as const satisfies (keyof Plan)[];

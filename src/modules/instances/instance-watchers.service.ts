@@ -1,15 +1,10 @@
 import { Injectable } from '@nestjs/common';
-
-/** An instance as a node sees it. */
-export interface SeenInstance {
-  name: string;
-  running: boolean;
-}
+import type { ReportedInstance } from '../../platform/internal-api/internal-api.contract.js';
 
 /** Somebody whose rows follow what nodes see. */
 export interface InstanceWatcher {
   /** All that a node has, every few seconds. */
-  seen(nodeId: string, instances: SeenInstance[]): Promise<void>;
+  seen(nodeId: string, instances: ReportedInstance[]): Promise<void>;
   /** This one has just stopped. */
   stopped(nodeId: string, name: string): Promise<void>;
 }
@@ -23,7 +18,7 @@ export class InstanceWatchers {
     this.all.push(watcher);
   }
 
-  async seen(nodeId: string, instances: SeenInstance[]): Promise<void> {
+  async seen(nodeId: string, instances: ReportedInstance[]): Promise<void> {
     for (const watcher of this.all) await watcher.seen(nodeId, instances);
   }
 

@@ -6,5 +6,3 @@ export const BOUNDS = {
 } as const;
 
 export const MAX_PORTS = 20;
-/** Snapshots share with the disk what has not changed since; what has is the pool's and counts for nobody. */
-export const MAX_SNAPSHOTS = 5;

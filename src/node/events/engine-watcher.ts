@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { Engine, EngineError } from '../../drivers/engine/engine.js';
 import {
   AGENT_VERSION,
@@ -6,6 +7,7 @@ import {
 } from '../../platform/internal-api/internal-api.contract.js';
 import type { InternalApiClient } from '../../platform/internal-api/internal-api.client.js';
 import type { AppLogger } from '../../platform/observability/logger.js';
+import { Interruptions } from './interruptions.js';
 import { lastLines } from './last-lines.js';
 import { UsageSampler } from './usage-sampler.js';
 
@@ -13,6 +15,8 @@ const REPORT_EVERY_MS = 5000;
 /** Containers of services; nobody asks how others ended. */
 const SERVICE = /^srv-/;
 const MACHINE = /^lxc-/;
+/** An engine that is going down takes about as long to note that it was not the instance itself that ended. */
+const SETTLED_MS = 2000;
 
 /**
  * Tells the control plane what becomes of the programs on this node: at once when the engine says that one has ended, and
@@ -21,6 +25,7 @@ const MACHINE = /^lxc-/;
 export class EngineWatcher {
   private readonly abort = new AbortController();
   private readonly sampler: UsageSampler;
+  private readonly interruptions = new Interruptions();
   private timer: NodeJS.Timeout | undefined;
   private reporting: Promise<void> = Promise.resolve();
   private away = false;
@@ -31,6 +36,8 @@ export class EngineWatcher {
     private readonly log: AppLogger,
     private readonly consoleUrl: string,
     private readonly onAnswer: (answer: NodeReportAnswer) => void,
+    /** Whether what is started here is behind this node's packet filter. */
+    private readonly guarded: () => boolean,
   ) {
     this.sampler = new UsageSampler(engine);
   }
@@ -42,6 +49,7 @@ export class EngineWatcher {
           this.inBackground(this.stopped(instance));
       },
       () => {
+        this.interruptions.begin();
         this.reportSoon(0);
         void this.endStrays();
       },
@@ -71,13 +79,18 @@ export class EngineWatcher {
       const instances = await this.engine.listInstances();
       const running = instances.filter(({ name, state }) => state === 'running' && SERVICE.test(name));
       this.sampler.follow(running.map(({ name }) => name));
+      const interrupted = this.interruptions.among(instances);
       const answer = await this.api.report({
         agentVersion: AGENT_VERSION,
-        instances: instances.map(({ name, state }) => ({ name, running: state !== 'stopped' })),
+        instances: instances.map(({ name, state }) => ({
+          name,
+          running: state !== 'stopped',
+          ...(interrupted.has(name) && { interrupted: true, mayResume: interrupted.get(name)! && this.guarded() }),
+        })),
         consoleUrl: this.consoleUrl,
       });
       this.onAnswer(answer);
-      for (const name of answer.howEnded) await this.ended(name);
+      await Promise.all(answer.howEnded.map((name) => this.ended(name)));
       if (this.away) this.log.info('reports to the control plane go through again');
       this.away = false;
     } catch (error) {
@@ -91,13 +104,27 @@ export class EngineWatcher {
    * of the stopped container began to be read just before it, and after an end that was asked for a start may be on its way.
    */
   private async stopped(name: string): Promise<void> {
+    if (MACHINE.test(name) && (await this.wentDown(name))) return;
     const { howEnded } = await this.api.instanceStopped(name);
     if (howEnded) await this.ended(name);
+  }
+
+  /** Whether it was the engine that ended it, on its own way down. The reports tell of these when it is back. */
+  private async wentDown(name: string): Promise<boolean> {
+    await delay(SETTLED_MS);
+    try {
+      return (await this.engine.getInstance(name)).interrupted;
+    } catch (error) {
+      if (error instanceof EngineError && error.code === 'not_found') return false;
+      throw error;
+    }
   }
 
   private async ended(name: string): Promise<void> {
     // Taken before anything else: a restart begins a new console.
     const exit = await this.exitOf(name);
+    const asShutDown = exit === null || exit.code === 0 || exit.signal === 'SIGTERM';
+    if (asShutDown && (await this.wentDown(name))) return;
     const output = exit?.code === 0 ? null : await this.outputOf(name);
     const usage = this.sampler.last(name);
     await this.api.instanceEnded(name, { exit, output, usage: usage && { ...usage, at: usage.at.toISOString() } });

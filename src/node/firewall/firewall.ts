@@ -31,6 +31,11 @@ export class Firewall {
     this.again(0);
   }
 
+  /** Whether there are rules in the packet filter, be they those of a moment ago. */
+  get stands(): boolean {
+    return this.version !== null;
+  }
+
   async stop(): Promise<void> {
     this.stopped = true;
     clearTimeout(this.timer);

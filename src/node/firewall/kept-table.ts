@@ -18,6 +18,7 @@ export class KeptTable {
   private timer: NodeJS.Timeout | undefined;
   private stopped = false;
   private failing = false;
+  private laid = false;
 
   private constructor(
     private readonly rules: FixedRules,
@@ -36,6 +37,11 @@ export class KeptTable {
     await this.keep(true);
   }
 
+  /** Whether the rules are in the packet filter. */
+  get stands(): boolean {
+    return this.laid && !this.failing;
+  }
+
   stop(): void {
     this.stopped = true;
     clearTimeout(this.timer);
@@ -49,6 +55,7 @@ export class KeptTable {
         if (!first) this.log.warn({ table, purpose }, 'rules of the packet filter were gone; they are put back');
       }
       this.failing = false;
+      this.laid = true;
     } catch (error) {
       if (!this.failing) this.log.error({ err: error, purpose }, 'no packet filter; trying again');
       this.failing = true;

@@ -6,9 +6,18 @@
 /** Release of the node's side; the first with the secrets broker is 2.33.0. */
 export const AGENT_VERSION = '2.33.0';
 
+export interface ReportedInstance {
+  name: string;
+  running: boolean;
+  /** The engine or its machine seems to have gone down with it, and leaves it so: it has not ended by itself. */
+  interrupted?: boolean;
+  /** That is sure, and the node's packet filter stands: it may be started. */
+  mayResume?: boolean;
+}
+
 export interface NodeReport {
   agentVersion: string;
-  instances: { name: string; running: boolean }[];
+  instances: ReportedInstance[];
   /** Where clients reach this node's consoles. */
   consoleUrl: string;
 }

@@ -119,6 +119,7 @@ test('limits of a plan are changed one by one', async () => {
     sites: 2,
     siteDeployments: 5,
     machines: 0,
+    machineSnapshots: 2,
     nocodeProjects: 3,
     scans: 0,
   });

@@ -15,6 +15,7 @@ import { SnapshotsService } from '../../../src/modules/lxc/snapshots/snapshots.s
 import { LeftoversWorker } from '../../../src/modules/instances/leftovers.worker.js';
 import { InstanceWatchers } from '../../../src/modules/instances/instance-watchers.service.js';
 import { PortClaim } from '../../../src/modules/ports/port-claim.entity.js';
+import { ServerObserver } from '../../../src/modules/servers/observer/server-observer.service.js';
 import { AllocationsService } from '../../../src/modules/servers/allocations/allocations.service.js';
 import type { Principal } from '../../../src/platform/auth/principal.js';
 import { newId } from '../../../src/platform/ids/id.js';
@@ -152,6 +153,24 @@ describe('what fails later', () => {
     await reaches(id, 'RUNNING');
   }, 60_000);
 
+  test('a snapshot of more than fits today is restored, and waits stopped for a disk that holds it', async () => {
+    const small = await running({ diskGb: 4 });
+    const resize = app.api.get(MachineResizeService);
+    const snapshots = app.api.get(SnapshotsService);
+    app.engine.fill(engineName(small), 3 * 2 ** 30);
+    const { id: snapshotId } = await snapshots.create(caller, small, {});
+    await quiet(small);
+    app.engine.fill(engineName(small), 2 ** 30);
+    await resize.resize(caller, small, { diskGb: 2 });
+    await snapshots.restore(caller, small, snapshotId);
+    await quiet(small);
+    expect(await lastOf(small)).toMatchObject({ status: 'FAILED', errorCode: 'disk_in_use' });
+    expect(await status(small)).toBe('STOPPED');
+    await expect(resize.resize(caller, small, { diskGb: 4 })).resolves.toMatchObject({ diskGb: 4, appliedLive: true });
+    await app.api.get(MachinePowerService).send(caller, small, 'start');
+    await reaches(small, 'RUNNING');
+  }, 60_000);
+
   test('limits that the engine refuses are taken back', async () => {
     failAll('setMachineLimits');
     const resize = app.api.get(MachineResizeService);
@@ -178,6 +197,27 @@ describe('many at once', () => {
     expect(new Set(addresses.map(({ ip }) => ip)).size).toBe(addresses.length);
     for (const { id } of (await machines.list(other)).containers) await reaches(id, 'RUNNING');
   }, 60_000);
+
+  test('of snapshots a machine has as many as the plan says', async () => {
+    const [first, second] = await Promise.all([running(), running()]);
+    await app.database.source.query("UPDATE plans SET machine_snapshots = 2 WHERE id = 'pro'");
+    const snapshots = app.api.get(SnapshotsService);
+    const one = await snapshots.create(caller, first, {});
+    await quiet(first);
+    const tries = await Promise.allSettled(Array.from({ length: 10 }, () => snapshots.create(caller, first, {})));
+    expect(tries.filter(({ status: how }) => how === 'fulfilled')).toHaveLength(1);
+    await quiet(first);
+    const limit = { name: 'machineSnapshots', allowed: 2, used: 2, requested: 1 };
+    const full = { kind: 'forbidden', code: 'quota_exceeded', extra: { members: { limit } } };
+    await expect(snapshots.create(caller, first, {})).rejects.toMatchObject(full);
+    expect(await rows().countBy(MachineSnapshot, { machineId: first })).toBe(2);
+    await expect(snapshots.create(caller, second, {})).resolves.toMatchObject({ status: 'CREATING' });
+    await snapshots.delete(caller, first, one.id);
+    await quiet(first);
+    await expect(snapshots.create(caller, first, {})).resolves.toMatchObject({ status: 'CREATING' });
+    await quiet(first);
+    await app.database.source.query("UPDATE plans SET machine_snapshots = 5 WHERE id = 'pro'");
+  }, 30_000);
 
   test('one public port goes to one of them, be they machines or services', async () => {
     const ids = await Promise.all(Array.from({ length: 4 }, () => running()));
@@ -237,6 +277,38 @@ test('the rows follow what a node sees', async () => {
   await watchers.stopped(newId('nod'), engineName(id));
   expect(await status(id)).toBe('RUNNING');
 }, 30_000);
+
+test('what the engine went down with is started again as soon as the node says that it may be, and nothing else', async () => {
+  const [on, off] = await Promise.all([running(), running()]);
+  const serverId = await app.makeServer(caller);
+  await app.api.get(MachinePowerService).send(caller, off, 'stop');
+  await Promise.all([on, off, serverId].map(quiet));
+  const { nodeId } = await rows().findOneByOrFail(Machine, { id: on });
+  const report = async (mayResume: boolean): Promise<string[]> => {
+    const instances = (await app.engine.listInstances()).map(({ name, state, interrupted }) => ({
+      name,
+      running: state === 'running',
+      ...(interrupted && { interrupted, mayResume }),
+    }));
+    await app.api.get(InstanceWatchers).seen(nodeId, instances);
+    return app.api.get(ServerObserver).compare(nodeId, instances);
+  };
+  const runs = async (id: string): Promise<boolean> =>
+    (await app.engine.getInstance(engineName(id))).state === 'running';
+  app.engine.powerCut();
+  expect(await report(false)).toEqual([]);
+  expect([await status(on), await status(off)]).toEqual(['RUNNING', 'STOPPED']);
+  expect([await runs(on), await runs(off), await runs(serverId)]).toEqual([false, false, false]);
+  expect(await report(true)).toEqual([]);
+  await Promise.all([on, off, serverId].map(quiet));
+  await app.status(serverId, 'RUNNING');
+  expect([await status(on), await status(off)]).toEqual(['RUNNING', 'STOPPED']);
+  expect([await runs(on), await runs(off), await runs(serverId)]).toEqual([true, false, true]);
+  expect(await app.database.query('SELECT id FROM server_crashes')).toEqual([]);
+  const starts = await rows().countBy(Operation, { resourceId: on, type: 'lxc.power' });
+  await report(true);
+  expect(await rows().countBy(Operation, { resourceId: on, type: 'lxc.power' })).toBe(starts);
+}, 60_000);
 
 test('each state allows what the table says', async () => {
   const id = await running();

@@ -92,8 +92,10 @@ export function isMachine({ config }: Pick<InstanceRecord, 'config'>): boolean {
   return config[MACHINE] === 'true';
 }
 
-function hardening(dialect: LxdDialect): Config {
+export function hardening(dialect: LxdDialect): Config {
   return {
+    // An engine would start it when its machine comes up, before anybody has laid a packet filter around it.
+    'boot.autostart': 'false',
     'security.privileged': 'false',
     'security.nesting': 'false',
     'security.idmap.isolated': 'true',
@@ -225,6 +227,7 @@ export function instanceOf(record: InstanceRecord): EngineInstance {
     owner: config['user.berth.owner'] ?? null,
     node: config['user.berth.node'] ?? null,
     state: stateOf(record.status),
+    interrupted: stateOf(record.status) === 'stopped' && config['volatile.last_state.power'] === 'RUNNING',
     address: devices.eth0?.['ipv4.address'] ?? null,
     image: config['user.berth.image'] ?? null,
     createdAt: dateOf(record.created_at) ?? new Date(0),

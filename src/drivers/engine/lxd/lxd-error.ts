@@ -1,6 +1,7 @@
 import { EngineError, type EngineErrorCode } from '../engine.js';
 
 const BY_STATUS: Record<number, EngineErrorCode> = {
+  503: 'unavailable',
   400: 'invalid',
   404: 'not_found',
   409: 'conflict',
@@ -21,6 +22,8 @@ export function lxdError(status: number, message: string, what: string): EngineE
 
 function codeOf(status: number, message: string): EngineErrorCode {
   if (/already exists|already defined/i.test(message)) return 'exists';
+  // It still answers, and does nothing any more.
+  if (/is shutting down/i.test(message)) return 'unavailable';
   if (/address already in use/i.test(message)) return 'conflict';
   if (status !== 500 && MISSING.test(message)) return 'not_found';
   if (/deadline exceeded|timed? ?out|status is "?running/i.test(message)) return 'timeout';

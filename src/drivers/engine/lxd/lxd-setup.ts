@@ -1,4 +1,5 @@
 import { EngineError, type EngineInfo, type NetworkSpec } from '../engine.js';
+import type { InstanceRecord } from './instance-config.js';
 import type { LxdContext } from './lxd-context.js';
 
 /** Storage drivers that hold a volume to its size, best first. `dir` does not, so it is never among them. */
@@ -20,22 +21,35 @@ export class LxdSetup {
 
   async ensureProject(): Promise<void> {
     const { transport, project } = this.context;
-    if (project === 'default') return;
-    await unlessExists(
-      transport.call('POST', '/projects', {
-        global: true,
-        body: {
-          name: project,
-          description: 'Berth',
-          config: {
-            'features.images': 'true',
-            'features.profiles': 'true',
-            'features.storage.volumes': 'true',
-            'features.networks': 'false',
+    if (project !== 'default') {
+      await unlessExists(
+        transport.call('POST', '/projects', {
+          global: true,
+          body: {
+            name: project,
+            description: 'Berth',
+            config: {
+              'features.images': 'true',
+              'features.profiles': 'true',
+              'features.storage.volumes': 'true',
+              'features.networks': 'false',
+            },
           },
-        },
-      }),
-    );
+        }),
+      );
+    }
+    await this.startNone();
+  }
+
+  /** What an earlier release made the engine would start by itself when its machine comes up. */
+  private async startNone(): Promise<void> {
+    const { transport, operations } = this.context;
+    const records = await transport.get<InstanceRecord[]>('/instances', { query: { recursion: '1' } });
+    for (const { name, config } of records) {
+      if (config['user.berth.owner'] === undefined || config['boot.autostart'] === 'false') continue;
+      const body = { config: { 'boot.autostart': 'false' } };
+      await operations.run('PATCH', `/instances/${encodeURIComponent(name)}`, { body });
+    }
   }
 
   async ensurePool(): Promise<void> {

@@ -1,5 +1,6 @@
 import { WORKSHOP_FOLDER, type WorkshopSpec } from '../engine.js';
 import { checkInstanceName } from '../environment-rules.js';
+import { hardening } from './instance-config.js';
 import type { LxdContext } from './lxd-context.js';
 import type { LxdDialect } from './lxd-dialect.js';
 import type { LxdInstances } from './lxd-instances.js';
@@ -34,10 +35,7 @@ function workshopBody(spec: WorkshopSpec, pool: string, dialect: LxdDialect) {
       'user.berth.image': image,
       ...(node && { 'user.berth.node': node }),
       'raw.lxc': ['lxc.init.cmd = /usr/bin/tini -g -- /usr/bin/sleep infinity', 'lxc.signal.halt = SIGTERM'].join('\n'),
-      'security.privileged': 'false',
-      'security.nesting': 'false',
-      'security.idmap.isolated': 'true',
-      [dialect.guestApiKey]: 'false',
+      ...hardening(dialect),
       'limits.memory': `${memoryMb}MiB`,
       'limits.memory.swap': 'false',
       // A share and no ceiling: it gives way to the services, and is quick where nobody else wants the processors.

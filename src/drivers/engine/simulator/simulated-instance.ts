@@ -5,6 +5,7 @@ import {
   type InstanceSpec,
   type InstanceUsage,
   type ProgramExit,
+  type PublishedPort,
 } from '../engine.js';
 import { SimulatedConsole } from './simulated-console.js';
 import type { SimulatorClock } from './simulator-clock.js';
@@ -43,6 +44,7 @@ export class SimulatedInstance {
   readonly createdAt: Date;
   startedAt: Date | null = null;
   running = false;
+  interrupted = false;
   exit: ProgramExit | null = null;
   install: ProgramExit | null = null;
   readonly console = new SimulatedConsole();
@@ -61,6 +63,7 @@ export class SimulatedInstance {
 
   begin(): void {
     this.running = true;
+    this.interrupted = false;
     this.startedAt = new Date(this.clock.now());
     this.exit = null;
     this.console.clear();
@@ -91,6 +94,13 @@ export class SimulatedInstance {
     if (this.running) this.end(null);
   }
 
+  /** Ends it as a machine does that loses its power: nobody is told. */
+  cutOff(): void {
+    if (!this.running) return;
+    this.kill();
+    this.interrupted = true;
+  }
+
   /** Ends the program now, as if by itself. */
   crash(ending: Partial<Ending> = {}): void {
     if (this.running) this.end({ code: 1, signal: null, outOfMemory: false, ...ending });
@@ -109,6 +119,7 @@ export class SimulatedInstance {
       owner,
       node: null,
       state: this.running ? ('running' as const) : ('stopped' as const),
+      interrupted: this.interrupted,
       address: network.address,
       image,
       createdAt: this.createdAt,
@@ -188,4 +199,12 @@ function simulatedExitCode(command: string | undefined): number {
   if (command?.trim() === 'false') return 1;
   const [, code] = /(?:^|[;&]\s*)exit (\d{1,3})\s*$/.exec(command ?? '') ?? [];
   return code === undefined ? 0 : Number(code) & 255;
+}
+
+/** Fails where another of them that runs has one of these ports. */
+export function refuseTakenPorts(all: Iterable<SimulatedInstance>, name: string, ports: PublishedPort[]): void {
+  const key = ({ protocol, listenAddress, listenPort }: PublishedPort) => `${protocol}:${listenAddress}:${listenPort}`;
+  const others = [...all].filter(({ running, spec }) => running && spec.name !== name);
+  const taken = new Set(others.flatMap(({ spec }) => spec.ports.map(key)));
+  if (ports.some((port) => taken.has(key(port)))) throw new EngineError('conflict', 'address already in use');
 }

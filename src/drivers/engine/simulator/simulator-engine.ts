@@ -25,7 +25,7 @@ import {
 } from '../engine.js';
 import { simulateExec } from './simulated-exec.js';
 import { type GivenImage, SimulatedImages } from './simulated-images.js';
-import { SimulatedInstance, type ProgramBehaviour } from './simulated-instance.js';
+import { refuseTakenPorts, SimulatedInstance, type ProgramBehaviour } from './simulated-instance.js';
 import { RealClock, type SimulatorClock } from './simulator-clock.js';
 import { SimulatedWorkshop, simulateTools } from './simulated-workshop.js';
 import { SimulatedMachine } from './simulated-machine.js';
@@ -79,6 +79,13 @@ export class SimulatorEngine extends Engine {
   /** Ends the running program of this instance, as if by itself. */
   crash(name: string, ending: { code?: number; signal?: string; outOfMemory?: boolean } = {}): void {
     this.instance(name).crash(ending);
+  }
+
+  /** The machine that the engine is on loses its power and comes back. */
+  powerCut(): void {
+    this.faults.goAway();
+    for (const instance of this.instances.values()) instance.cutOff();
+    this.faults.comeBack();
   }
 
   /** Sets what a volume, or a machine's disk, holds. */
@@ -240,7 +247,7 @@ export class SimulatorEngine extends Engine {
   override async setPorts(name: string, ports: PublishedPort[]): Promise<void> {
     await this.enter('setPorts');
     const instance = this.instance(name);
-    if (instance.running) this.refuseTakenPorts(name, ports);
+    if (instance.running) refuseTakenPorts(this.instances.values(), name, ports);
     instance.spec.ports = structuredClone(ports);
   }
 
@@ -248,7 +255,7 @@ export class SimulatorEngine extends Engine {
     await this.enter('startInstance');
     const instance = this.instance(name);
     if (instance.running) return;
-    this.refuseTakenPorts(name, instance.spec.ports);
+    refuseTakenPorts(this.instances.values(), name, instance.spec.ports);
     await new Promise<void>((resolve) => this.clock.schedule(this.startMs, resolve));
     // It may have been removed, or started by somebody else, meanwhile.
     if (this.instance(name) !== instance) throw new EngineError('not_found', `Instance ${name} not found`);
@@ -387,13 +394,5 @@ export class SimulatorEngine extends Engine {
 
   private usersOf(volume: string): string[] {
     return [...this.instances.values()].filter(({ spec }) => spec.volume === volume).map(({ spec }) => spec.name);
-  }
-
-  private refuseTakenPorts(name: string, ports: PublishedPort[]): void {
-    const key = ({ protocol, listenAddress, listenPort }: PublishedPort) =>
-      `${protocol}:${listenAddress}:${listenPort}`;
-    const others = [...this.instances.values()].filter(({ running, spec }) => running && spec.name !== name);
-    const taken = new Set(others.flatMap(({ spec }) => spec.ports.map(key)));
-    if (ports.some((port) => taken.has(key(port)))) throw new EngineError('conflict', 'address already in use');
   }
 }

@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Config } from '../../../config/config.js';
-import { Engine, type MachineLimits, type PublishedPort } from '../../../drivers/engine/engine.js';
+import { Engine, EngineError, type MachineLimits, type PublishedPort } from '../../../drivers/engine/engine.js';
+import { OperationFailed } from '../../../platform/operations/operation-handler.js';
 import { InstanceMoves, tolerate } from '../../instances/lifecycle/instance-moves.service.js';
 import { MachineNetwork } from '../machine-network.service.js';
 import type { Machine } from '../machine.entity.js';
@@ -61,7 +62,15 @@ export class MachineContainer {
 
   /** A machine whose creation failed has no container; its next one is made by the rows. */
   async setLimits(machineId: string, size: MachineSize): Promise<void> {
-    await tolerate('not_found', this.engine.setMachineLimits(engineName(machineId), machineLimits(size)));
+    try {
+      await tolerate('not_found', this.engine.setMachineLimits(engineName(machineId), machineLimits(size)));
+    } catch (error) {
+      if (error instanceof EngineError && error.code === 'conflict') {
+        const detail = 'The disk cannot be made smaller than what is in use.';
+        throw new OperationFailed('disk_in_use', detail, { cause: error });
+      }
+      throw error;
+    }
   }
 
   /** Opens the ports that the rows say, but for `except`, and closes all others. */

@@ -34,8 +34,8 @@ export class MachineRestoreWorker extends OperationHandler {
     const machine = await this.machines.require(resourceId);
     const steps: OperationStep[] = [
       { name: 'stop', run: () => this.container.stop(machine.id) },
-      { name: 'restore', run: () => this.restore(machine.id, snapshotId) },
-      // The engine has put back the limits and ports of then as well, and those may be somebody else's now.
+      // The engine puts back the limits and ports of then as well, and those may be somebody else's now.
+      { name: 'restore', run: () => this.restore(machine.id, snapshotId), undo: () => this.putRight(machine) },
       { name: 'limits', run: () => this.container.setLimits(machine.id, machine) },
       { name: 'ports', run: () => this.container.setPorts(machine.id) },
     ];
@@ -48,9 +48,11 @@ export class MachineRestoreWorker extends OperationHandler {
     await this.settle(tx, operation, wasRunning ? 'RUNNING' : 'STOPPED');
   }
 
+  /** What could not even be stopped runs on. */
   async onFailed(tx: Tx, operation: Operation, { code }: OperationFailure): Promise<void> {
-    const { accountId, resourceId } = operation;
-    await this.settle(tx, operation, 'STOPPED');
+    const { accountId, resourceId, step } = operation;
+    const { wasRunning } = operation.payload as RestorePayload;
+    await this.settle(tx, operation, wasRunning && step === 'stop' ? 'RUNNING' : 'STOPPED');
     const event = 'lxc:snapshot.restore-fail';
     await this.events.record(tx, { accountId, resourceId, event, properties: { code }, ...SYSTEM });
   }
@@ -64,6 +66,16 @@ export class MachineRestoreWorker extends OperationHandler {
       }
       throw error;
     }
+  }
+
+  /** What is on the disk by now stays, also where it is more than the machine has: a resize makes room for it. */
+  private async putRight(machine: Machine): Promise<void> {
+    try {
+      await this.container.setLimits(machine.id, machine);
+    } catch (error) {
+      if (!(error instanceof OperationFailed)) throw error;
+    }
+    await this.container.setPorts(machine.id);
   }
 
   private async settle(tx: Tx, { resourceId, payload }: Operation, status: 'RUNNING' | 'STOPPED'): Promise<void> {

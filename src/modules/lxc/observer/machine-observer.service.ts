@@ -2,15 +2,12 @@ import { Injectable } from '@nestjs/common';
 import { In } from 'typeorm';
 import { Database } from '../../../platform/database/database.js';
 import { EventRecorder, SYSTEM } from '../../../platform/events/event-recorder.js';
+import type { ReportedInstance } from '../../../platform/internal-api/internal-api.contract.js';
 import { OperationsService } from '../../../platform/operations/operations.service.js';
-import {
-  InstanceWatchers,
-  type InstanceWatcher,
-  type SeenInstance,
-} from '../../instances/instance-watchers.service.js';
+import { InstanceWatchers, type InstanceWatcher } from '../../instances/instance-watchers.service.js';
 import type { MachineStatus } from '../machine-status.js';
 import { Machine } from '../machine.entity.js';
-import { machineIdOf } from '../machine.operations.js';
+import { MACHINE_OPERATIONS, machineIdOf, type PowerPayload } from '../machine.operations.js';
 import { MachineRepository } from '../machine.repository.js';
 import { MachineUsageReader } from '../usage/machine-usage.reader.js';
 
@@ -31,20 +28,36 @@ export class MachineObserver implements InstanceWatcher {
     watchers.register(this);
   }
 
-  async seen(nodeId: string, instances: SeenInstance[]): Promise<void> {
-    const running = new Map(instances.map((instance) => [machineIdOf(instance.name), instance.running]));
+  async seen(nodeId: string, instances: ReportedInstance[]): Promise<void> {
+    const byMachine = new Map(instances.map((instance) => [machineIdOf(instance.name), instance]));
     const rows = await this.database.manager.find(Machine, {
       select: { id: true, status: true },
       where: { nodeId, status: In(FOLLOWS) },
     });
     for (const { id, status } of rows) {
-      if ((running.get(id) ?? false) !== (status === 'RUNNING')) await this.look(nodeId, id);
+      const { running = false, interrupted = false, mayResume = false } = byMachine.get(id) ?? {};
+      if (interrupted && status === 'RUNNING') {
+        if (mayResume) await this.resume(id);
+      } else if (running !== (status === 'RUNNING')) await this.look(nodeId, id);
     }
   }
 
   async stopped(nodeId: string, name: string): Promise<void> {
     const id = machineIdOf(name);
     if (id !== null) await this.look(nodeId, id);
+  }
+
+  /** It is to run, and the engine came back without it. */
+  private async resume(id: string): Promise<void> {
+    await this.database.transaction(async (tx) => {
+      const machine = await this.machines.lock(tx, id);
+      if (machine?.status !== 'RUNNING' || (await this.operations.active(tx, id))) return;
+      const { accountId } = machine;
+      await tx.manager.update(Machine, { id }, { status: 'STARTING', updatedAt: new Date() });
+      await this.events.record(tx, { accountId, resourceId: id, event: 'lxc:power.resume', ...SYSTEM });
+      const payload: PowerPayload = { action: 'start' };
+      await this.operations.start(tx, { accountId, type: MACHINE_OPERATIONS.power, resourceId: id, payload });
+    });
   }
 
   /** The engine is asked once more: by the time this is heard, an operation may have changed it, or the machine itself. */

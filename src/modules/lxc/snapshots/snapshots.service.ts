@@ -2,13 +2,13 @@ import { Injectable } from '@nestjs/common';
 import { Not } from 'typeorm';
 import type { Principal } from '../../../platform/auth/principal.js';
 import { Database, type Tx } from '../../../platform/database/database.js';
-import { conflict, notFound } from '../../../platform/errors/domain-error.js';
+import { notFound, quotaExceeded } from '../../../platform/errors/domain-error.js';
 import { actorOf, EventRecorder } from '../../../platform/events/event-recorder.js';
 import { newId } from '../../../platform/ids/id.js';
 import type { Operation } from '../../../platform/operations/operation.entity.js';
 import { OperationsService } from '../../../platform/operations/operations.service.js';
+import { QuotaLock } from '../../accounts/quota-lock.service.js';
 import type { AcceptedSnapshot, CreateSnapshotDto, SnapshotView } from '../dto/snapshot.dto.js';
-import { MAX_SNAPSHOTS } from '../machine-bounds.js';
 import { MachineGate } from '../machine-gate.js';
 import { Machine } from '../machine.entity.js';
 import { MACHINE_OPERATIONS, type RestorePayload, type SnapshotPayload } from '../machine.operations.js';
@@ -24,6 +24,7 @@ export class SnapshotsService {
     private readonly database: Database,
     private readonly machines: MachineRepository,
     private readonly gate: MachineGate,
+    private readonly quota: QuotaLock,
     private readonly operations: OperationsService,
     private readonly events: EventRecorder,
   ) {}
@@ -37,13 +38,11 @@ export class SnapshotsService {
 
   async create(caller: Principal, id: string, { name }: CreateSnapshotDto): Promise<AcceptedSnapshot> {
     return this.database.transaction(async (tx) => {
+      const { machineSnapshots: allowed } = await this.quota.acquire(tx, caller.accountId);
       const machine = await this.machines.lockOwned(tx, caller.accountId, id);
       await this.gate.mustAllow(tx, machine, 'snapshot');
       const used = await tx.manager.countBy(MachineSnapshot, { machineId: id });
-      if (used >= MAX_SNAPSHOTS) {
-        const members = { allowed: MAX_SNAPSHOTS, used };
-        throw conflict('too_many_snapshots', `A machine has ${MAX_SNAPSHOTS} snapshots at most.`, members);
-      }
+      if (used >= allowed) throw quotaExceeded({ name: 'machineSnapshots', allowed, used, requested: 1 });
       const createdAt = new Date();
       const snapshot = tx.manager.create(MachineSnapshot, {
         id: newId('snp'),

@@ -15,6 +15,13 @@ export class ReportedInstance {
 
   @BoolField()
   running!: boolean;
+
+  /** Nodes of an earlier release do not know. */
+  @BoolField({ optional: true })
+  interrupted?: boolean;
+
+  @BoolField({ optional: true })
+  mayResume?: boolean;
 }
 
 export class NodeReportDto {

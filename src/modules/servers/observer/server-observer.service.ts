@@ -3,6 +3,7 @@ import { In, LessThanOrEqual, MoreThan } from 'typeorm';
 import { Database, type Tx } from '../../../platform/database/database.js';
 import { EventRecorder, SYSTEM } from '../../../platform/events/event-recorder.js';
 import { newId } from '../../../platform/ids/id.js';
+import type { ReportedInstance } from '../../../platform/internal-api/internal-api.contract.js';
 import { OperationsService } from '../../../platform/operations/operations.service.js';
 import { ServerCrash } from '../lifecycle/server-crash.entity.js';
 import { Server } from '../server.entity.js';
@@ -22,11 +23,6 @@ export interface ObservedExit {
 export interface ObservedTraces {
   output: string[] | null;
   usage: { at: Date; memoryBytes: number; cpuPercent: number | null } | null;
-}
-
-export interface ObservedInstance {
-  name: string;
-  running: boolean;
 }
 
 const NO_TRACES: ObservedTraces = { output: null, usage: null };
@@ -57,9 +53,10 @@ export class ServerObserver {
 
   /**
    * Compares what a node has with the rows of that node, which makes good every event that was missed. Answers which
-   * containers stand still though they should not, so that the node tells how they ended.
+   * containers stand still though they should not, so that the node tells how they ended. What only was interrupted did not
+   * end, and is started again as soon as it may be.
    */
-  async compare(nodeId: string, instances: ObservedInstance[]): Promise<string[]> {
+  async compare(nodeId: string, instances: ReportedInstance[]): Promise<string[]> {
     const byServer = new Map(instances.map((instance) => [serverIdOf(instance.name), instance]));
     const rows = await this.database.manager.find(Server, {
       select: { id: true, status: true },
@@ -71,6 +68,8 @@ export class ServerObserver {
       if (!instance) await this.ended(nodeId, id, null);
       else if (instance.running) {
         if (status === 'STARTING') await this.started(id);
+      } else if (instance.interrupted && status !== 'STOPPING') {
+        if (instance.mayResume) await this.resume(id);
       } else if (!(await this.isBusy(this.database, id))) howEnded.push(instance.name);
     }
     return howEnded;
@@ -81,6 +80,21 @@ export class ServerObserver {
     const server = await this.servers.find(id);
     if (server?.nodeId !== nodeId || !EXPECT_PROGRAM.includes(server.status)) return false;
     return !(await this.isBusy(this.database, id));
+  }
+
+  /** Its program is to run, and the engine came back without it. */
+  private async resume(id: string): Promise<void> {
+    await this.undisturbed(id, async (tx, server) => {
+      if (server.status !== 'RUNNING' && server.status !== 'STARTING') return;
+      await tx.manager.update(Server, { id }, { status: 'STARTING', updatedAt: new Date() });
+      await this.record(tx, server, 'server:power.resume');
+      await this.operations.start(tx, {
+        accountId: server.accountId,
+        type: SERVER_OPERATIONS.power,
+        resourceId: id,
+        payload: { signal: 'start' } satisfies PowerPayload,
+      });
+    });
   }
 
   /** A program runs that no operation of ours is about: the engine brought back what ran before it was restarted. */

@@ -1,0 +1,376 @@
+import { Engine } from '../../../src/drivers/engine/engine.js';
+import { LxcModule, LxcWorkerModule } from '../../../src/modules/lxc/lxc.module.js';
+import { MachinePowerService } from '../../../src/modules/lxc/machine-power.service.js';
+import { Machine } from '../../../src/modules/lxc/machine.entity.js';
+import { engineName } from '../../../src/modules/lxc/machine.operations.js';
+import { MachineRepository } from '../../../src/modules/lxc/machine.repository.js';
+import { MachinesService } from '../../../src/modules/lxc/machines.service.js';
+import { MachinePortsService } from '../../../src/modules/lxc/ports/machine-ports.service.js';
+import { MachineResizeService } from '../../../src/modules/lxc/resize.service.js';
+import { SnapshotsService } from '../../../src/modules/lxc/snapshots/snapshots.service.js';
+import { LeftoversWorker } from '../../../src/modules/instances/leftovers.worker.js';
+import type { Principal } from '../../../src/platform/auth/principal.js';
+import { Operation } from '../../../src/platform/operations/operation.entity.js';
+import { until } from '../../support/until.js';
+import { ServersApp } from '../servers/servers-app.js';
+import { CallPlan, faultsOf, MortalEngine, type Fault } from './mortal-engine.js';
+
+const WANTED = {
+  name: 'tested',
+  image: 'debian/12',
+  cpu: 1,
+  ramMb: 512,
+  diskGb: 4,
+  sshKey: 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f nobody',
+};
+
+/** One kind of change to a machine, and what the machine is afterwards. */
+interface Change {
+  name: string;
+  type: string;
+  /** Makes a machine that it can be asked of; a running one when left out. */
+  prepare?(): Promise<string>;
+  ask(id: string): Promise<unknown>;
+  /** Afterwards; null when there is none. */
+  done: string | null;
+  /** The same when a call of this kind fails for good. */
+  failed(method: string): string | null;
+}
+
+/** One machine with one fault ahead of it. */
+interface Case {
+  change: Change;
+  fault: Fault | null;
+  id: string;
+}
+
+let app: ServersApp;
+let caller: Principal;
+const plan = new CallPlan();
+const events: string[] = [];
+const watching = new AbortController();
+
+const service = <T>(type: new (...args: never[]) => T): T => app.api.get(type);
+const rows = () => app.database.source.manager;
+const power = (id: string, action: 'start' | 'stop' | 'restart') =>
+  service(MachinePowerService).send(caller, id, action);
+
+async function quiet(ids: string[]): Promise<void> {
+  await until('the end of all operations', async () => {
+    const open = await rows().find(Operation, { select: { resourceId: true, activeKey: true } });
+    return open.every(({ resourceId, activeKey }) => activeKey === null || !ids.includes(resourceId));
+  });
+}
+
+async function running(): Promise<string> {
+  const { id } = await service(MachinesService).create(caller, WANTED);
+  await quiet([id]);
+  return id;
+}
+
+async function withPort(): Promise<string> {
+  const id = await running();
+  await service(MachinePortsService).add(caller, id, { targetPort: 22, protocol: 'tcp' });
+  return id;
+}
+
+/** Since the snapshot the limits were changed, one port was closed and another was opened. */
+async function withSnapshot(): Promise<string> {
+  const id = await withPort();
+  await service(SnapshotsService).create(caller, id, { name: 'first' });
+  await quiet([id]);
+  await service(MachineResizeService).resize(caller, id, { ramMb: 640 });
+  await service(MachinePortsService).remove(caller, id, await firstPort(id));
+  await service(MachinePortsService).add(caller, id, { targetPort: 80, protocol: 'tcp' });
+  await quiet([id]);
+  return id;
+}
+
+async function stopped(): Promise<string> {
+  const id = await running();
+  await power(id, 'stop');
+  await quiet([id]);
+  return id;
+}
+
+async function neverMade(): Promise<string> {
+  const id = await running();
+  await app.engine.deleteInstance(engineName(id));
+  await rows().update(Machine, { id }, { status: 'INSTALL_FAILED' });
+  return id;
+}
+
+async function firstPort(id: string): Promise<string> {
+  return (await service(MachineRepository).ports(id))[0]!.id;
+}
+
+async function firstSnapshot(id: string): Promise<string> {
+  return (await service(SnapshotsService).list(caller, id))[0]!.id;
+}
+
+const CHANGES: Change[] = [
+  {
+    name: 'create',
+    type: 'lxc.create',
+    prepare: async () => (await service(MachinesService).create(caller, WANTED)).id,
+    ask: async () => {},
+    done: 'RUNNING',
+    failed: () => 'INSTALL_FAILED',
+  },
+  {
+    name: 'retry',
+    type: 'lxc.create',
+    prepare: neverMade,
+    ask: (id) => service(MachinesService).retry(caller, id),
+    done: 'RUNNING',
+    failed: () => 'INSTALL_FAILED',
+  },
+  {
+    name: 'resize',
+    type: 'lxc.resize',
+    ask: (id) => service(MachineResizeService).resize(caller, id, { cpu: 2, ramMb: 1024, diskGb: 5 }),
+    done: 'RUNNING',
+    failed: () => 'RUNNING',
+  },
+  {
+    name: 'port added',
+    type: 'lxc.ports',
+    ask: (id) => service(MachinePortsService).add(caller, id, { targetPort: 22, protocol: 'tcp' }),
+    done: 'RUNNING',
+    failed: () => 'RUNNING',
+  },
+  {
+    name: 'port removed',
+    type: 'lxc.ports',
+    prepare: withPort,
+    ask: async (id) => service(MachinePortsService).remove(caller, id, await firstPort(id)),
+    done: 'RUNNING',
+    failed: () => 'RUNNING',
+  },
+  {
+    name: 'snapshot made',
+    type: 'lxc.snapshot',
+    ask: (id) => service(SnapshotsService).create(caller, id, {}),
+    done: 'RUNNING',
+    failed: () => 'RUNNING',
+  },
+  {
+    name: 'snapshot restored',
+    type: 'lxc.restore',
+    prepare: withSnapshot,
+    ask: async (id) => service(SnapshotsService).restore(caller, id, await firstSnapshot(id)),
+    done: 'RUNNING',
+    failed: (method) => (method === 'stopInstance' ? 'RUNNING' : 'STOPPED'),
+  },
+  {
+    name: 'snapshot deleted',
+    type: 'lxc.snapshot-delete',
+    prepare: withSnapshot,
+    ask: async (id) => service(SnapshotsService).delete(caller, id, await firstSnapshot(id)),
+    done: 'RUNNING',
+    failed: () => 'RUNNING',
+  },
+  {
+    name: 'start',
+    type: 'lxc.power',
+    prepare: stopped,
+    ask: (id) => power(id, 'start'),
+    done: 'RUNNING',
+    failed: () => 'STOPPED',
+  },
+  { name: 'stop', type: 'lxc.power', ask: (id) => power(id, 'stop'), done: 'STOPPED', failed: () => 'RUNNING' },
+  {
+    name: 'restart',
+    type: 'lxc.power',
+    ask: (id) => power(id, 'restart'),
+    done: 'RUNNING',
+    failed: (method) => (method === 'startInstance' ? 'STOPPED' : 'RUNNING'),
+  },
+  {
+    name: 'delete',
+    type: 'lxc.delete',
+    prepare: withSnapshot,
+    ask: (id) => service(MachinesService).delete(caller, id),
+    done: null,
+    failed: () => 'DELETING',
+  },
+];
+
+/**
+ * Every call that an operation on a machine makes goes wrong in every way: the engine is away, it is gone before it says that it
+ * is done, it cannot, and the worker dies before and after. All of them at once, each on a machine of its own. The engine is
+ * simulated; a worker that is killed at a real one has tests of its own.
+ */
+describe('any call that goes wrong', () => {
+  /** What each change asks of the engine when nothing happens, and what comes of it. */
+  const undisturbed = new Map<Change, { calls: string[]; events: string[] }>();
+  let cases: Case[] = [];
+
+  beforeAll(async () => {
+    app = await ServersApp.start({ PORT_RANGE: '26000-26999', STOP_TIMEOUT_SECONDS: '2' }, [LxcModule]);
+    caller = await app.makeCaller('ada');
+    await app.database.source.query("UPDATE plans SET machines = 1000 WHERE id = 'pro'");
+    app.engine.watch(
+      ({ instance, kind }) => events.push(`${instance} ${kind}`),
+      () => {},
+      watching.signal,
+    );
+    await worker();
+    const pilots = await prepared(CHANGES.map((change) => ({ change, fault: null })));
+    // A worker that takes up what it did not see begin.
+    await worker();
+    await quiet(pilots.map(({ id }) => id));
+    for (const { change, id } of pilots)
+      undisturbed.set(change, { calls: plan.callsOf(engineName(id)), events: eventsOf(id) });
+
+    const all = CHANGES.flatMap((change) =>
+      faultsOf(undisturbed.get(change)!.calls).map((fault) => ({ change, fault })),
+    );
+    cases = await prepared(all);
+    await letThemDie();
+    await quiet(cases.map(({ id }) => id));
+  }, 300_000);
+
+  afterAll(async () => {
+    watching.abort();
+    await app?.close();
+  });
+
+  /** A worker that leaves to the operations what they leave behind. */
+  async function worker(): Promise<MortalEngine> {
+    const mortal = new MortalEngine(app.engine, plan);
+    const context = await app.startWorker([LxcWorkerModule], [{ provide: Engine, useValue: mortal.engine }]);
+    jest.spyOn(context.get(LeftoversWorker), 'reconcile').mockResolvedValue();
+    return mortal;
+  }
+
+  /** Machines that were asked to change, with what goes wrong ahead of them, and no worker that has begun. */
+  async function prepared(wanted: Omit<Case, 'id'>[]): Promise<Case[]> {
+    const isMade = ({ change }: Omit<Case, 'id'>) => change.prepare !== undefined && change.name === 'create';
+    const ready = await Promise.all(
+      wanted.map(async (one) => ({ ...one, id: isMade(one) ? '' : await (one.change.prepare ?? running)() })),
+    );
+    await app.stopWorkers();
+    await app.database.query("DELETE FROM operations WHERE status NOT IN ('QUEUED', 'RUNNING')");
+    for (const one of ready) {
+      if (isMade(one)) one.id = await one.change.prepare!();
+      plan.begin(engineName(one.id), one.fault ?? undefined);
+      events.splice(0, events.length, ...events.filter((event) => !event.startsWith(engineName(one.id))));
+    }
+    // Some of them answer only when the operation has ended.
+    for (const { change, id } of ready) void change.ask(id).catch(() => undefined);
+    await until(
+      'all are asked for',
+      async () => (await rows().countBy(Operation, { status: 'QUEUED' })) === ready.length,
+    );
+    return ready;
+  }
+
+  /** Lets worker after worker die where it stands, as others can come to their points only then. */
+  async function letThemDie(): Promise<void> {
+    for (;;) {
+      const mortal = await worker();
+      await until('it stands or nothing is left', async () => {
+        if (plan.quietFor < 700) return false;
+        return mortal.stands || (await rows().countBy(Operation, [{ status: 'QUEUED' }, { status: 'RUNNING' }])) === 0;
+      });
+      if (!mortal.stands) return;
+      mortal.die();
+      // What it holds is nobody's any more.
+      await app.database.query(
+        "UPDATE operations SET lease_owner = 'the dead', lease_until = '2000-01-01', due_at = UTC_TIMESTAMP(3) WHERE status = 'RUNNING'",
+      );
+      await app.stopWorkers();
+    }
+  }
+
+  const eventsOf = (id: string): string[] =>
+    events.flatMap((event) => (event.startsWith(engineName(id)) ? event.split(' ')[1]! : []));
+
+  /** What a machine is by its rows, and what it is in the engine. */
+  async function bothSides(id: string): Promise<{ rows: unknown; engine: unknown }> {
+    const row = await rows().findOneBy(Machine, { id });
+    const made = row !== null && row.status !== 'INSTALL_FAILED';
+    const instance = await app.engine.getInstance(engineName(id)).catch(() => null);
+    const shown = made ? await service(MachinesService).get(caller, id) : null;
+    const snapshots = made ? await service(SnapshotsService).list(caller, id) : [];
+    return {
+      rows: made && {
+        state: row.status === 'STOPPED' ? 'stopped' : 'running',
+        address: shown!.ipv4,
+        limits: { memoryMb: row.ramMb, cpuPercent: row.cpu * 100, processes: 4096 },
+        ports: shown!.ports.map(({ publicPort, targetPort }) => `${publicPort} ${targetPort}`),
+        snapshots: snapshots.map((snapshot) => `${engineName(snapshot.id)} ${snapshot.status}`),
+      },
+      engine: instance !== null && {
+        state: instance.state,
+        address: instance.address,
+        limits: instance.limits,
+        ports: instance.ports.map(({ listenPort, targetPort }) => `${listenPort} ${targetPort}`),
+        snapshots: (await app.engine.listSnapshots(engineName(id))).map((name) => `${name} READY`),
+      },
+    };
+  }
+
+  test('comes to all of them', () => {
+    expect(plan.ahead).toEqual([]);
+    expect(cases.length).toBeGreaterThan(80);
+  });
+
+  test.each(CHANGES)('$name: ends once, and the rows say what there is', async (change) => {
+    const mine = cases.filter((one) => one.change === change);
+    const { calls, events: wanted } = undisturbed.get(change)!;
+    expect(mine.length).toBe(faultsOf(calls).length);
+    const found = await Promise.all(
+      mine.map(async ({ fault, id }) => {
+        const ends = await rows().findBy(Operation, { resourceId: id });
+        const row = await rows().findOneBy(Machine, { id });
+        const sides = row?.status === 'DELETING' ? null : await bothSides(id);
+        return {
+          at: `${fault!.kind} ${calls[fault!.nth - 1]}`,
+          operations: ends.map(({ type, status: how }) => `${type} ${how}`),
+          machine: row?.status ?? null,
+          engine: sides?.engine ?? null,
+          rows: sides?.rows ?? null,
+          events: fault!.kind === 'broken' ? null : eventsOf(id),
+        };
+      }),
+    );
+    expect(found).toEqual(
+      found.map(({ rows: wantedInEngine }, index) => {
+        const { kind, nth } = mine[index]!.fault!;
+        const method = calls[nth - 1]!;
+        const failed = kind === 'broken';
+        return {
+          at: `${kind} ${method}`,
+          operations: [`${change.type} ${failed ? 'FAILED' : 'DONE'}`],
+          machine: failed ? change.failed(method) : change.done,
+          engine: wantedInEngine,
+          rows: wantedInEngine,
+          events: failed ? null : wanted,
+        };
+      }),
+    );
+  });
+
+  test('nothing is left that no row owns, and a deletion that failed is made good', async () => {
+    const context = await app.startWorker([LxcWorkerModule]);
+    await context.get(LeftoversWorker).reconcile();
+    await until('deletions end', async () => (await rows().countBy(Machine, { status: 'DELETING' })) === 0);
+    const machines = await rows().findBy(Machine, {});
+    const made = machines.filter(({ status }) => status !== 'INSTALL_FAILED').map(({ id }) => engineName(id));
+    const inEngine = (await app.engine.listInstances()).map(({ name }) => name);
+    expect(inEngine.sort()).toEqual(made.sort());
+    expect(await app.engine.listVolumes()).toEqual([]);
+    const held = await app.database.query<{ machine_id: string }[]>(
+      'SELECT machine_id FROM machine_addresses WHERE machine_id IS NOT NULL',
+    );
+    expect(held.map(({ machine_id }) => machine_id).sort()).toEqual(machines.map(({ id }) => id).sort());
+    const [claims, ports] = await Promise.all(
+      ['SELECT machine_port_id AS id FROM port_claims', 'SELECT id FROM machine_ports'].map((sql) =>
+        app.database.query<{ id: string }[]>(sql),
+      ),
+    );
+    expect(claims!.map(({ id }) => id).sort()).toEqual(ports!.map(({ id }) => id).sort());
+  }, 60_000);
+});
