@@ -251,7 +251,9 @@ describe('any call that goes wrong', () => {
       wanted.map(async (one) => ({ ...one, id: isMade(one) ? '' : await (one.change.prepare ?? running)() })),
     );
     await app.stopWorkers();
-    await app.database.query("DELETE FROM operations WHERE status NOT IN ('QUEUED', 'RUNNING')");
+    await app.database.database.transaction(({ manager }) =>
+      manager.query("DELETE FROM operations WHERE status NOT IN ('QUEUED', 'RUNNING')"),
+    );
     for (const one of ready) {
       if (isMade(one)) one.id = await one.change.prepare!();
       plan.begin(engineName(one.id), one.fault ?? undefined);
@@ -276,9 +278,11 @@ describe('any call that goes wrong', () => {
       });
       if (!mortal.stands) return;
       mortal.die();
-      // What it holds is nobody's any more.
-      await app.database.query(
-        "UPDATE operations SET lease_owner = 'the dead', lease_until = '2000-01-01', due_at = UTC_TIMESTAMP(3) WHERE status = 'RUNNING'",
+      // What it holds is nobody's any more. It may just be writing to some of the rows.
+      await app.database.database.transaction(({ manager }) =>
+        manager.query(
+          "UPDATE operations SET lease_owner = 'the dead', lease_until = '2000-01-01', due_at = UTC_TIMESTAMP(3) WHERE status = 'RUNNING'",
+        ),
       );
       await app.stopWorkers();
     }
