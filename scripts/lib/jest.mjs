@@ -7,11 +7,11 @@ import { PROJECT_NODE } from './project.mjs';
 import { settingNames } from './settings.mjs';
 
 /**
- * How many files run side by side, which share nothing but the daemons of the stack. Where there is a real engine they mostly
- * wait for it.
+ * How many files run side by side, which share nothing but the daemons of the stack: as many as keep two cores busy. They
+ * wait for states much of the time, most of all where there is a real engine.
  * @type {Record<string, number>}
  */
-const WORKERS = { unit: 2, gates: 2, integration: 2, contract: 2, engine: 3, e2e: 3, faults: 1 };
+const WORKERS = { unit: 2, gates: 2, integration: 3, contract: 3, engine: 4, e2e: 3, faults: 1 };
 
 /** Jest projects by price. */
 export const PROJECTS = Object.keys(WORKERS);

@@ -204,19 +204,22 @@ export class LxdInstances {
 
   /** Only a full PUT can take a key or a device away, so it is read, edited and written unless somebody else was quicker. */
   async edit(name: string, change: (current: Change) => Change): Promise<void> {
-    const { transport, operations } = this.context;
     for (let attempt = 1; ; attempt++) {
-      const { metadata, etag } = await transport.call<InstanceRecord>('GET', path(name));
-      const { architecture, description, ephemeral, profiles, stateful } = metadata;
-      const body = { architecture, description, ephemeral, profiles, stateful, ...change(metadata) };
       try {
-        await operations.run('PUT', path(name), { body, headers: etag ? { 'If-Match': etag } : {} });
-        return;
+        return await untilFree(() => this.editOnce(name, change));
       } catch (error) {
         if (!isOutrun(error) || attempt === EDIT_ATTEMPTS) throw error;
         await delay(20 * attempt);
       }
     }
+  }
+
+  private async editOnce(name: string, change: (current: Change) => Change): Promise<void> {
+    const { transport, operations } = this.context;
+    const { metadata, etag } = await transport.call<InstanceRecord>('GET', path(name));
+    const { architecture, description, ephemeral, profiles, stateful } = metadata;
+    const body = { architecture, description, ephemeral, profiles, stateful, ...change(metadata) };
+    await operations.run('PUT', path(name), { body, headers: etag ? { 'If-Match': etag } : {} });
   }
 
   private record(name: string): Promise<InstanceRecord> {
@@ -238,7 +241,7 @@ function mapEntries<T>(entries: Record<string, T>, change: (entry: T, key: strin
 
 /** Somebody else changed the instance since it was read. */
 function isOutrun(error: unknown): boolean {
-  return isBusy(error) || (error instanceof EngineError && /precondition|etag/i.test(error.message));
+  return error instanceof EngineError && /precondition|etag/i.test(error.message);
 }
 
 /** Another change of the same instance is under way. */
