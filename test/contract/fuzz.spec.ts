@@ -6,7 +6,6 @@ import { sampleBody } from './support/samples.js';
 import { fill, named, scoped, surfaces, type Route, foundStatus } from './support/surface.js';
 import { World, type Person } from './support/world.js';
 
-const SEED = 20_260_101;
 const BODIES = 25;
 const ADDRESSES = 15;
 
@@ -160,7 +159,7 @@ function expectOrderly(route: Route, answer: Answer): void {
 }
 
 async function check<T>(property: fc.IAsyncProperty<T>, numRuns: number): Promise<void> {
-  await fc.assert(property, { seed: SEED, numRuns, endOnFailure: true, interruptAfterTimeLimit: 20_000 });
+  await fc.assert(property, { numRuns, endOnFailure: true, interruptAfterTimeLimit: 20_000 });
 }
 
 describe('whatever the body is, the answer is orderly', () => {
