@@ -6,7 +6,10 @@ import { DurableDatabase } from './support/durable-database.mjs';
 
 const BYTES = 1_048_576;
 const TIMES = 60;
-const WARM_UP = 10;
+// Until what runs often is compiled.
+const WARM_UP = 150;
+// More than are kept unpacked.
+const PROJECTS = 40;
 
 export const name = 'a project of 1 MB against a bare insert and select';
 
@@ -23,9 +26,12 @@ export async function run(ctx) {
   try {
     const data = document();
     const { id } = await berth.call('POST', '/nocode/projects', { name: 'bench', data });
-    const url = `${berth.url}/api/v1/nocode/projects/${id}`;
+    await berth.cli('plan', 'set', 'pro', `nocodeProjects=${PROJECTS}`);
+    const ids = [id];
+    while (ids.length < PROJECTS) ids.push((await berth.call('POST', `/nocode/projects/${id}/duplicate`)).id);
     const headers = { authorization: `Bearer ${berth.key}`, 'content-type': 'application/json' };
-    const send = async (method, body) => {
+    const send = async (method, id, body) => {
+      const url = `${berth.url}/api/v1/nocode/projects/${id}`;
       const answer = await request(url, { method, headers, body, dispatcher: agent });
       const bytes = Buffer.from(await answer.body.arrayBuffer());
       if (answer.statusCode !== 200)
@@ -34,21 +40,22 @@ export async function run(ctx) {
     };
     await bare.query('CREATE TABLE bare (id int PRIMARY KEY AUTO_INCREMENT, data longtext NOT NULL)');
     const [{ insertId }] = await bare.query('INSERT INTO bare (data) VALUES (?)', [data]);
+    const select = () => bare.query('SELECT data FROM bare WHERE id = ?', [insertId]);
+    // What is asked of the client after a load is no work of ours.
+    const check = (got) => (Buffer.isBuffer(got) ? JSON.parse(got.toString()) : got[0][0]).data === data;
+    let turn = 0;
     const ways = {
       save: {
-        ours: () => send('PATCH', JSON.stringify({ data })),
+        target: '<= 3',
+        ours: () => send('PATCH', id, JSON.stringify({ data })),
         yardstick: () => bare.query('INSERT INTO bare (data) VALUES (?)', [data]),
         check: () => undefined,
       },
-      load: {
-        ours: () => send('GET'),
-        yardstick: () => bare.query('SELECT data FROM bare WHERE id = ?', [insertId]),
-        // What is asked of the client after that is no work of ours.
-        check: (got) => (Buffer.isBuffer(got) ? JSON.parse(got.toString()) : got[0][0]).data === data,
-      },
+      load: { target: '<= 3', ours: () => send('GET', id), yardstick: select, check },
+      'load, not read of late,': { ours: () => send('GET', ids[turn++ % PROJECTS]), yardstick: select, check },
     };
     const rows = [];
-    for (const [what, { check, ...both }] of Object.entries(ways)) {
+    for (const [what, { check, target, ...both }] of Object.entries(ways)) {
       const times = { ours: [], yardstick: [] };
       // In turns, so that a noisy neighbour disturbs both alike.
       for (let turn = -WARM_UP; turn < TIMES; turn++) {
@@ -63,7 +70,7 @@ export async function run(ctx) {
       const load = loadavg()[0].toFixed(1);
       rows.push({
         what: `${what} 1 MB over the API, median (load ${load})`,
-        ...{ unit: 'ms', ours, yardstick, ratio: ours / yardstick, target: '<= 3' },
+        ...{ unit: 'ms', ours, yardstick, ratio: ours / yardstick, target },
       });
     }
     return rows;

@@ -5,6 +5,7 @@ import type { Config } from '../config/config.js';
 import { InternalListener } from '../modules/nodes/internal-listener.js';
 import { SiteListener } from '../modules/pages/serving/site-listener.reader.js';
 import { PublicListener } from '../modules/storage/public/public-listener.reader.js';
+import { ApiKeyStrategy } from '../platform/auth/api-key.strategy.js';
 import { configureHttp, HTTP_APPLICATION_OPTIONS } from '../platform/http/setup-http.js';
 import { NestLogger, type AppLogger } from '../platform/observability/logger.js';
 import { ApiModule } from './api.module.js';
@@ -17,7 +18,8 @@ export async function createApi(config: Config, log: AppLogger): Promise<NestExp
     logger: new NestLogger(log),
     abortOnError: false,
   });
-  configureHttp(app);
+  const keys = app.get(ApiKeyStrategy);
+  configureHttp(app, (request) => keys.anticipate(request));
   app.use(app.get(InternalListener).gate);
   return app;
 }

@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { AccountsModule } from '../accounts/accounts.module.js';
+import { ProjectLiterals } from './project-literals.js';
 import { ProjectRepository } from './project.repository.js';
 import { ProjectSaves } from './project-saves.service.js';
 import { ProjectsService } from './projects.service.js';
@@ -7,7 +8,7 @@ import { ProjectsService } from './projects.service.js';
 /** Projects of the no-code builder. */
 @Module({
   imports: [AccountsModule],
-  providers: [ProjectRepository, ProjectsService, ProjectSaves],
+  providers: [ProjectRepository, ProjectLiterals, ProjectsService, ProjectSaves],
   exports: [ProjectsService, ProjectSaves],
 })
 export class NocodeModule {}

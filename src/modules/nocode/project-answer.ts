@@ -1,5 +1,4 @@
 import type { Response } from 'express';
-import { bytesPass } from '../../platform/http/passing-bytes.js';
 import type { WholeProject } from './projects.service.js';
 
 /** Answers with a project as JSON. Its document is kept as it stands in an answer, so it is not spelled anew for each reader. */
@@ -7,7 +6,6 @@ export function sendProject(response: Response, { project, literal }: WholeProje
   const fields = Buffer.from(`${JSON.stringify(project).slice(0, -1)},"data":`);
   const length = fields.length + literal.length + 1;
   response.status(200).set({ 'Content-Type': 'application/json; charset=utf-8', 'Content-Length': String(length) });
-  bytesPass(2 * length);
   // In one call of the system.
   response.cork();
   response.write(fields);

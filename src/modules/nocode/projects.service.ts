@@ -4,11 +4,13 @@ import { Database, type Tx } from '../../platform/database/database.js';
 import { conflict, notFound, quotaExceeded } from '../../platform/errors/domain-error.js';
 import { actorOf, EventRecorder } from '../../platform/events/event-recorder.js';
 import { decodeCursor, Page, type PageQuery } from '../../platform/http/page.js';
+import { bytesPass } from '../../platform/http/passing-bytes.js';
 import { newId } from '../../platform/ids/id.js';
 import { packText, unpackBytes } from '../../platform/packing/packed-text.js';
 import { QuotaLock } from '../accounts/quota-lock.service.js';
 import { MAX_LITERAL_BYTES, projectView, type ProjectQuota, type ProjectView } from './dto/project.dto.js';
 import { NocodeProject } from './project.entity.js';
+import { ProjectLiterals } from './project-literals.js';
 import { ProjectRepository, type Changes } from './project.repository.js';
 import type { ReadDocument } from './reading/project-body.js';
 
@@ -38,6 +40,7 @@ export class ProjectsService {
   constructor(
     private readonly database: Database,
     private readonly projects: ProjectRepository,
+    private readonly literals: ProjectLiterals,
     private readonly quota: QuotaLock,
     private readonly events: EventRecorder,
   ) {}
@@ -57,8 +60,15 @@ export class ProjectsService {
   }
 
   async get({ accountId }: Principal, id: string): Promise<WholeProject> {
+    if (this.literals.has(id)) {
+      const project = await this.projects.findOwned(this.database, accountId, id);
+      const literal = this.literals.of(project);
+      if (literal) return { project: projectView(project), literal };
+    }
     const project = await this.projects.findWhole(this.database, accountId, id);
     const literal = await unpackBytes(project.document, MAX_LITERAL_BYTES);
+    bytesPass(project.document.length + literal.length);
+    this.literals.keep(project, literal);
     return { project: projectView(project), literal };
   }
 
@@ -87,7 +97,10 @@ export class ProjectsService {
     return this.database.transaction(async (tx) => {
       const saved = await this.projects.save(tx, accountId, id, changes, revision);
       const project = await this.projects.findOwned(tx, accountId, id);
-      if (saved) return projectView(project);
+      if (saved) {
+        if (document) tx.afterCommit(() => this.literals.keep(project, document.literal));
+        return projectView(project);
+      }
       throw conflict('stale_revision', `The project is at revision ${project.revision}, not ${revision}.`, {
         currentRevision: project.revision,
       });

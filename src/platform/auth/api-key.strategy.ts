@@ -26,6 +26,9 @@ export class ApiKeyStrategy extends PassportStrategy(Strategy, 'api-key') implem
    */
   readonly registeredAs = `api-key-${++made}`;
 
+  /** Whose keys are being looked up already. */
+  private readonly begun = new WeakMap<Request, Promise<Principal | null>>();
+
   constructor(private readonly keys: ApiKeyAuthenticator) {
     super({ passReqToCallback: true });
     passport.use(this.registeredAs, this);
@@ -41,10 +44,21 @@ export class ApiKeyStrategy extends PassportStrategy(Strategy, 'api-key') implem
     super.authenticate(facade as unknown as Request);
   }
 
+  /** Looks the key of a request up before its guard asks for it. */
+  anticipate(request: Request): void {
+    const [scheme, token = '', ...more] = (request.headers.authorization ?? '').split(' ');
+    if (scheme?.toLowerCase() !== 'bearer' || !isApiKey(token) || more.length > 0) return;
+    const found = this.keys.authenticate(token, clientAddress(request));
+    // Who asks for it hears of it.
+    found.catch(() => undefined);
+    this.begun.set(request, found);
+  }
+
   /** Called by Passport once the header held a Bearer token. */
   async validate(facade: HeaderOnly, token: string): Promise<Principal | false> {
     if (!isApiKey(token)) return false;
-    return (await this.keys.authenticate(token, clientAddress(facade.original))) ?? false;
+    const { original } = facade;
+    return (await (this.begun.get(original) ?? this.keys.authenticate(token, clientAddress(original)))) ?? false;
   }
 }
 

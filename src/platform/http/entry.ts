@@ -23,13 +23,15 @@ export interface EntryParts {
   headers: ReturnType<typeof apiHeaders>;
   log: RequestLog;
   shutdown: Shutdown;
+  /** Begins what a request will need while the limit is asked. It must not throw. */
+  anticipate?: ((request: Request) => void) | undefined;
 }
 
 /**
  * The first thing every request meets, one middleware because each layer costs every request: it gets its id and context,
  * the headers all answers have, its line in the log, and is counted against the limit.
  */
-export function entry({ addresses, limiter, headers, log, shutdown }: EntryParts): RequestHandler {
+export function entry({ addresses, limiter, headers, log, shutdown, anticipate }: EntryParts): RequestHandler {
   return (request: Request, response: Response, next: NextFunction) => {
     const context = { id: newRequestId(), address: addresses.of(request), startedAt: performance.now() };
     runInContext(request, context, () => {
@@ -46,7 +48,7 @@ export function entry({ addresses, limiter, headers, log, shutdown }: EntryParts
         sendProblem(request, response, SHUTTING_DOWN);
         return;
       }
-      limiter.admit(request, response).then((admitted) => {
+      limiter.admit(request, response, anticipate && (() => anticipate(request))).then((admitted) => {
         if (admitted) next();
       }, next);
     });

@@ -45,8 +45,14 @@ export class SlidingLogStorage implements ThrottlerStorage {
     return { totalHits: hits, timeToExpire: seconds, isBlocked: !accepted, timeToBlockExpire: accepted ? 0 : seconds };
   }
 
+  /** Whether this process knows no reason to refuse; Redis may. */
+  mayAccept(key: string, limit: number, windowMs: number): boolean {
+    return this.local.peek(key, limit, windowMs).accepted;
+  }
+
   async hit(key: string, limit: number, windowMs: number): Promise<Decision> {
-    // What this process accepted itself is part of what Redis knows, so its own refusal is right, and costs no round trip.
+    // What this process accepted itself and what Redis refused are part of what Redis knows, so a refusal by them is right, and
+    // costs no round trip.
     const own = this.local.peek(key, limit, windowMs);
     if (!own.accepted) return own;
     const at = this.local.clock();
@@ -56,6 +62,7 @@ export class SlidingLogStorage implements ThrottlerStorage {
       if (decision !== AWAY) {
         this.recovered();
         if (decision.accepted) this.local.record(key, at, limit);
+        else this.local.refuse(key, at + decision.waitMs);
         return decision;
       }
       this.lost();

@@ -38,13 +38,21 @@ export class RateLimiter {
     }));
   }
 
-  /** Whether the request may go on; if not, it has been answered. */
-  async admit(request: IncomingMessage & { path: string }, response: ServerResponse): Promise<boolean> {
+  /**
+   * Whether the request may go on; if not, it has been answered. While others are asked about one that will probably pass,
+   * `meanwhile` may begin what the request needs: of those that are refused, one in each window and process costs that much.
+   */
+  async admit(
+    request: IncomingMessage & { path: string },
+    response: ServerResponse,
+    meanwhile?: () => void,
+  ): Promise<boolean> {
     // Express does not tell case apart in routes, so this must not either.
     const path = request.path.toLowerCase();
     const zone = this.zones.find(({ prefix, below }) => path.startsWith(below) || path === prefix);
     if (!zone) return true;
     const key = `rl:${zone.name}:${addressBucket(clientAddress(request))}`;
+    if (meanwhile && this.storage.mayAccept(key, zone.perMinute, WINDOW_MS)) meanwhile();
     const { totalHits, timeToExpire, isBlocked, timeToBlockExpire } = await this.storage.increment(
       key,
       WINDOW_MS,

@@ -6,7 +6,7 @@ import { RequestLog } from '../observability/request-log.js';
 import { ClientAddresses } from './client-address.js';
 import { continueOnRead } from './drain.js';
 import { endConnections } from './end-server.js';
-import { entry } from './entry.js';
+import { entry, type EntryParts } from './entry.js';
 import { RateLimiter, type RateLimitZone } from './rate-limit.js';
 import { SlidingLogStorage } from './rate-limit.storage.js';
 import { apiHeaders } from './security-headers.js';
@@ -15,8 +15,7 @@ import { Shutdown } from './shutdown.js';
 /** Options for `NestFactory.create` of an application that `configureHttp` sets up: bodies are read after the guards. */
 export const HTTP_APPLICATION_OPTIONS = { bodyParser: false } as const;
 
-/** The budgets of the surfaces that are there in any case. */
-export function defaultZones(config: Config): RateLimitZone[] {
+function zonesOf(config: Config): RateLimitZone[] {
   return [
     { name: 'default', prefix: '/api/v1', perMinute: config.rateLimitPerMinute },
     { name: 'vault', prefix: '/vault/v1', perMinute: config.rateLimitPerMinute },
@@ -35,7 +34,7 @@ export function defaultZones(config: Config): RateLimitZone[] {
  *
  * `ApiModule` imports `ConfigModule`, `ObservabilityModule`, `RedisModule`, `DatabaseModule` and `HttpModule`.
  */
-export function configureHttp(app: NestExpressApplication, zones?: RateLimitZone[]): void {
+export function configureHttp(app: NestExpressApplication, anticipate?: EntryParts['anticipate']): void {
   const config = app.get(Config);
   const addresses = new ClientAddresses(config.trustedProxies);
   const express = app.getHttpAdapter().getInstance();
@@ -46,10 +45,11 @@ export function configureHttp(app: NestExpressApplication, zones?: RateLimitZone
   app.use(
     entry({
       addresses,
-      limiter: new RateLimiter(app.get(SlidingLogStorage), zones ?? defaultZones(config)),
+      limiter: new RateLimiter(app.get(SlidingLogStorage), zonesOf(config)),
       headers: apiHeaders(config.publicUrl.startsWith('https:')),
       log: new RequestLog(app.get(AppLogger), app.get(Metrics)),
       shutdown: app.get(Shutdown),
+      anticipate,
     }),
   );
   const server = app.getHttpServer();

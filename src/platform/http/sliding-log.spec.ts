@@ -61,3 +61,14 @@ test('records that arrive out of order are kept in order', () => {
   now = 50;
   expect(log.hit('k', 3, WINDOW).waitMs).toBe(WINDOW - 40);
 });
+
+test('what is refused elsewhere is refused here until then', () => {
+  let now = 0;
+  const log = new LocalSlidingLog(10, () => now);
+  log.refuse('k', 40);
+  now = 39;
+  expect(log.hit('k', 3, WINDOW)).toEqual({ accepted: false, hits: 3, waitMs: 1 });
+  expect(log.hit('other', 3, WINDOW).accepted).toBe(true);
+  now = 40;
+  expect(log.hit('k', 3, WINDOW)).toEqual({ accepted: true, hits: 1, waitMs: WINDOW });
+});

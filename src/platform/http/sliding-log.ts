@@ -13,6 +13,8 @@ export interface Decision {
  */
 export class LocalSlidingLog {
   private readonly logs = new Map<string, number[]>();
+  /** Until when a log elsewhere, which knows more than this one, refuses a key. */
+  private readonly refusedUntil = new Map<string, number>();
 
   constructor(
     private readonly maxKeys = 50_000,
@@ -29,6 +31,11 @@ export class LocalSlidingLog {
   /** Decides without recording. */
   peek(key: string, limit: number, windowMs: number): Decision {
     const now = this.now();
+    const until = this.refusedUntil.get(key);
+    if (until !== undefined) {
+      if (now < until) return { accepted: false, hits: limit, waitMs: until - now };
+      this.refusedUntil.delete(key);
+    }
     const log = this.live(key, now - windowMs);
     if (!log) return { accepted: true, hits: 1, waitMs: windowMs };
     if (log.length < limit) return { accepted: true, hits: log.length + 1, waitMs: log[0]! + windowMs - now };
@@ -47,6 +54,13 @@ export class LocalSlidingLog {
     this.logs.delete(key);
     this.logs.set(key, log);
     if (this.logs.size > this.maxKeys) this.logs.delete(this.logs.keys().next().value!);
+  }
+
+  /** Notes that elsewhere none is accepted before the given moment of this log's clock. */
+  refuse(key: string, until: number): void {
+    this.refusedUntil.delete(key);
+    this.refusedUntil.set(key, until);
+    if (this.refusedUntil.size > this.maxKeys) this.refusedUntil.delete(this.refusedUntil.keys().next().value!);
   }
 
   clock(): number {

@@ -41,6 +41,8 @@ export interface KernelApp {
   url: string;
   app: NestExpressApplication;
   log: () => string;
+  /** How many requests something was begun for before the limit had its say. */
+  anticipated: () => number;
   close: () => Promise<void>;
 }
 
@@ -73,7 +75,14 @@ export async function startKernelApp(settings: Record<string, string>, controlle
     logger: new NestLogger(logger),
     abortOnError: false,
   });
-  configureHttp(app);
+  let anticipated = 0;
+  configureHttp(app, () => anticipated++);
   await app.listen(0, '127.0.0.1');
-  return { url: await app.getUrl(), app, log: () => lines.join(''), close: () => app.close() };
+  return {
+    url: await app.getUrl(),
+    app,
+    log: () => lines.join(''),
+    anticipated: () => anticipated,
+    close: () => app.close(),
+  };
 }

@@ -153,6 +153,15 @@ describe('the limit of the public surface', () => {
     expect(await statuses(answers)).toEqual({ 200: LIMIT, 429: 300 - LIMIT });
   });
 
+  test('a process that was told to refuse begins nothing for those that come after', async () => {
+    const address = '198.51.100.11';
+    await Promise.all(Array.from({ length: LIMIT }, () => get(one, address)));
+    expect((await get(two, address)).status).toBe(429);
+    const before = [one.anticipated(), two.anticipated()];
+    expect(await statuses(Array.from({ length: 40 }, (_, i) => get(i % 2 ? one : two, address)))).toEqual({ 429: 40 });
+    expect([one.anticipated(), two.anticipated()]).toEqual(before);
+  });
+
   test('unknown paths, wrong methods, refused keys and any spelling of the path count', async () => {
     const address = '198.51.100.2';
     const kinds = [

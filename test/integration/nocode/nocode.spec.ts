@@ -49,7 +49,29 @@ describe('a document', () => {
     (await person.api.get(`/nocode/projects/${created.id}`)).expect(404);
   });
 
-  test('is kept compressed, and damage is no document', async () => {
+  test('that was read before is not answered with once its row says otherwise', async () => {
+    const [id, other] = [await make(person.api, '{"a":1}'), await make(person.api, '{"b":2}')];
+    const read = () => person.api.get(`/nocode/projects/${id}`);
+    expect((await read()).expect(200).body.data).toBe('{"a":1}');
+    // As another process changes it, and as it is after an older database was restored.
+    for (const change of ['revision = a.revision + 1', 'updated_at = a.updated_at - INTERVAL 1 SECOND']) {
+      await berth.database.query(
+        `UPDATE nocode_projects a JOIN nocode_projects b ON b.id = ? SET a.document = b.document, a.${change} WHERE a.id = ?`,
+        [other, id],
+      );
+      expect((await read()).expect(200).body.data).toBe('{"b":2}');
+      (await person.api.patch(`/nocode/projects/${id}`, { data: '{"a":1}' })).expect(200);
+      expect((await read()).expect(200).body.data).toBe('{"a":1}');
+    }
+    await berth.database.query(
+      `UPDATE nocode_projects SET document = CONCAT(LEFT(document, LENGTH(document) - 1), CHAR(ORD(RIGHT(document, 1)) ^ 1)),
+              revision = revision + 1 WHERE id = ?`,
+      [id],
+    );
+    (await read()).expect(500);
+  });
+
+  test('is kept compressed', async () => {
     const id = await make(person.api, JSON.stringify(Array(20_000).fill({ kind: 'text', value: 'Hello' })));
     const [row] = await berth.database.query<{ bytes: number; kept: number }[]>(
       'SELECT bytes, LENGTH(document) AS kept FROM nocode_projects WHERE id = ?',
@@ -209,6 +231,7 @@ test('lists hold no documents', async () => {
 test('another account sees, changes, copies and deletes nothing', async () => {
   const [id, stranger] = [await make(person.api), await berth.makeAccount()];
   const path = `/nocode/projects/${id}`;
+  (await person.api.get(path)).expect(200);
   (await stranger.api.get(path)).expect(404);
   (await stranger.api.patch(path, { data: '[]', revision: 1 })).expect(404);
   (await stranger.api.patch(path, { data: '[]', revision: 9 })).expect(404);
