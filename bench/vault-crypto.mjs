@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
-import { openValue, sealValue, seedOf } from '../dist/src/platform/crypto/value-cipher.js';
+import { openValue, sealValue, secretKeyOf } from '../dist/src/platform/crypto/value-cipher.js';
 import { median } from './support/berth.mjs';
 
 const ROUNDS = 7;
@@ -9,7 +9,7 @@ const TIMES = 5000;
 export const name = 'Encrypting and opening one secret, against AES-256-GCM alone';
 
 export async function run() {
-  const seed = seedOf(randomBytes(32));
+  const seed = secretKeyOf(randomBytes(32));
   const place = { scope: 'srv:srv_x', key: 'DATABASE_PASSWORD', version: 3, sealed: true, generation: 1 };
   const value = Buffer.from(randomBytes(24).toString('hex'));
   const blob = sealValue(seed, place, value);

@@ -5,13 +5,15 @@ import { SecretBytes } from './secret-bytes.js';
 /** All secrets of one service at one moment, in the form that `/v1/secrets` answers. */
 export class LastServed {
   private constructor(
+    readonly state: string,
     readonly keys: string[],
     readonly json: SecretBytes,
   ) {}
 
-  static from({ secrets }: ServiceSecrets): LastServed {
+  static from({ state, secrets }: ServiceSecrets): LastServed {
     const members = secrets.map(({ key, value }) => `${JSON.stringify(key)}:${JSON.stringify(value)}`);
     return new LastServed(
+      state,
       secrets.map(({ key }) => key),
       new SecretBytes(Buffer.from(`{${members.join(',')}}`)),
     );

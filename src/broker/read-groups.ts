@@ -24,6 +24,7 @@ export type ReadAnswer =
 
 interface Waiting {
   read: VaultRead;
+  held: LastServed | null;
   resolve: (answer: ReadAnswer) => void;
 }
 
@@ -38,11 +39,13 @@ export class ReadGroups {
 
   constructor(private readonly api: Pick<InternalApiClient, 'vaultReads'>) {}
 
-  ask(read: VaultRead): Promise<ReadAnswer> {
-    return new Promise((resolve) => {
-      this.waiting.push({ read, resolve });
+  /** `held` is what the caller was given last: where nothing has changed it is given again, and no secret travels. */
+  ask(read: VaultRead, held: LastServed | null): Promise<ReadAnswer> {
+    held?.hold();
+    return new Promise<ReadAnswer>((resolve) => {
+      this.waiting.push({ read, held, resolve });
       if (this.flights < FLIGHTS && !this.gathering) this.gather(performance.now() + GATHER_MS);
-    });
+    }).finally(() => held?.release());
   }
 
   private gather(until: number): void {
@@ -66,32 +69,52 @@ export class ReadGroups {
     const group = this.waiting.splice(0, end);
     if (group.length === 0) return;
     this.flights++;
-    void this.fly(group).finally(() => {
-      this.flights--;
-      // They have waited already.
-      if (this.waiting.length > 0 && !this.gathering) this.take();
-    });
+    void this.fly(group);
     if (this.waiting.length > 0 && this.flights < FLIGHTS) this.take();
   }
 
   private async fly(group: Waiting[]): Promise<void> {
+    const held = heldBy(group);
     try {
-      const { services } = await this.api.vaultReads(group.map(({ read }) => read));
-      deal(group, services);
+      const states = [...held].map(([serverId, { state }]) => [serverId, state]);
+      const { services } = await this.api
+        .vaultReads(
+          group.map(({ read }) => read),
+          Object.fromEntries(states) as Record<string, string>,
+        )
+        .finally(() => this.landed());
+      deal(group, services, held);
     } catch (failed) {
       for (const { resolve } of group) resolve({ failed });
     }
   }
+
+  /** Those that wait have waited already: they set out before the others are handed their answers. */
+  private landed(): void {
+    this.flights--;
+    if (this.waiting.length > 0 && !this.gathering) this.take();
+  }
+}
+
+/** What all who ask for a service hold of it. */
+function heldBy(group: Waiting[]): Map<string, LastServed> {
+  const held = new Map<string, LastServed | null>();
+  for (const { read, held: own } of group) {
+    const others = held.get(read.serverId);
+    held.set(read.serverId, others === undefined || others === own ? own : null);
+  }
+  return new Map([...held].flatMap(([serverId, secrets]) => (secrets ? [[serverId, secrets]] : [])));
 }
 
 /** Hands out the answer; all reads of a service share the same bytes. */
-function deal(group: Waiting[], services: VaultReadsAnswer['services']): void {
+function deal(group: Waiting[], services: VaultReadsAnswer['services'], held: Map<string, LastServed>): void {
   const served = new Map<string, LastServed>();
   for (const { read, resolve } of group) {
     const answer = services[read.serverId];
     // Of what was refused already nothing is handed out, whatever else is asked for that service.
     if (answer === undefined || read.refused !== null) resolve({ refused: 'unknown' });
     else if ('refused' in answer) resolve(answer);
+    else if ('unchanged' in answer) resolve({ secrets: held.get(read.serverId)!.hold() });
     else resolve({ secrets: shared(served, read.serverId, answer).hold() });
   }
   for (const secrets of served.values()) secrets.release();

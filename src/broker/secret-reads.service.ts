@@ -43,7 +43,7 @@ export class SecretReads {
     this.spend(caller);
     const read = readOf(caller, null);
     if (this.outage.skips) return this.fromMemory(caller, read);
-    const answer = await this.groups.ask(read);
+    const answer = await this.groups.ask(read, caller.lastServed);
     if ('secrets' in answer) {
       this.reached();
       if (!caller.ended) remember(caller, answer.secrets);
@@ -65,7 +65,7 @@ export class SecretReads {
     const keep = (): void => void this.ledger.add({ ...read, keys: [] });
     if (this.outage.skips) keep();
     else
-      void this.groups.ask(read).then((answer) => {
+      void this.groups.ask(read, null).then((answer) => {
         if ('failed' in answer && this.isAway(answer.failed)) keep();
       });
   }

@@ -70,6 +70,34 @@ describe('with the control plane there', () => {
     expect(plane.recorded.size).toBe(200);
   });
 
+  test('what a run holds already does not travel again until it changes, and each read is recorded all the same', async () => {
+    const [one, next] = [caller('srv_a'), caller('srv_a', 2)];
+    await read(one);
+    for (let count = 0; count < 5; count++) expect(await read(one)).toMatchObject({ A: 'canary-a' });
+    expect([plane.unchanged, plane.of('srv_a').length]).toEqual([5, 6]);
+    // Another run holds nothing yet, and who asks beside it is given the same as it.
+    const [a, b] = await Promise.all([read(one), read(next)]);
+    expect([a, plane.unchanged]).toEqual([b, 5]);
+    plane.give('srv_a', { A: 'canary-new' });
+    expect(await read(one)).toEqual({ A: 'canary-new' });
+    expect(await read(one)).toEqual({ A: 'canary-new' });
+    expect([plane.unchanged, plane.of('srv_a').length]).toEqual([6, 10]);
+  });
+
+  test('what is held is not overwritten while it is asked for, though the run ends meanwhile', async () => {
+    const one = caller('srv_a');
+    await read(one);
+    plane.hold();
+    const late = reads.read(one);
+    one.ended = true;
+    one.lastServed!.release();
+    plane.letGo();
+    const { json } = await late;
+    expect(json.bytes.toString()).toContain('canary-a');
+    json.release();
+    expect(json.bytes.every((byte) => byte === 0)).toBe(true);
+  });
+
   test('a request takes no more reads and services than it should', async () => {
     for (let service = 0; service < 40; service++) plane.give(`srv_${service}`, { A: String(service) });
     plane.hold();
@@ -160,6 +188,7 @@ describe('bytes in memory', () => {
 
   test('as lines of a .env file, too', () => {
     const secrets = LastServed.from({
+      state: 'one',
       secrets: [
         { key: 'A', value: 'a b' },
         { key: 'B', value: `'"$x` },

@@ -80,7 +80,7 @@ test('V-12: no value is in the database, its statements, Redis, the logs, or any
         authorization: `Bearer ${readFileSync(berth.env['NODE_TOKEN_FILE']!, 'utf8').trim()}`,
         'content-type': 'application/json',
       },
-      body: JSON.stringify({ reads: [read] }),
+      body: JSON.stringify({ reads: [read], holds: {} }),
     });
     expect(await answer.body.text()).toContain(shown);
   } finally {

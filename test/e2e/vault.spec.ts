@@ -1,13 +1,3 @@
-import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { request } from 'undici';
-import { newId } from '../../src/platform/ids/id.js';
-import type {
-  ServedRead,
-  VaultRead,
-  VaultReadsAnswer,
-  VaultServedRequest,
-} from '../../src/platform/internal-api/vault-reads.contract.js';
 import type { Api } from '../support/api.js';
 import { startBerth, type Berth, type TestAccount } from '../support/app.js';
 import { until } from '../support/until.js';
@@ -59,34 +49,6 @@ async function tokenOf(id: string, addressLock?: boolean): Promise<Api> {
   };
   expect(token).toMatch(/^evt_[0-9a-f]{48}$/);
   return berth.client('/vault/v1', { authorization: `Bearer ${token}` });
-}
-
-/** As a node asks; it carries the node's token unless another is given. */
-async function ask(path: string, body: object, token?: string): Promise<{ status: number; body: any }> {
-  const own = readFileSync(berth.env['NODE_TOKEN_FILE']!, 'utf8').trim();
-  const answer = await request(`${berth.internalUrl}/internal/node/vault/${path}`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${token ?? own}`, 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  });
-  const text = await answer.body.text();
-  return { status: answer.statusCode, body: text === '' ? undefined : JSON.parse(text) };
-}
-
-async function reads(...wanted: VaultRead[]): Promise<VaultReadsAnswer['services']> {
-  const { status, body } = await ask('reads', { reads: wanted });
-  expect([status, body]).toEqual([200, expect.anything()]);
-  return (body as VaultReadsAnswer).services;
-}
-
-async function addressOf(id: string): Promise<string> {
-  const [row] = await berth.database.query<{ ip: number }[]>('SELECT ip FROM app_addresses WHERE server_id = ?', [id]);
-  return [24, 16, 8, 0].map((shift) => Math.floor(row!.ip / 2 ** shift) % 256).join('.');
-}
-
-async function readOf(id: string, more: Partial<VaultRead> = {}): Promise<VaultRead> {
-  const at = new Date().toISOString();
-  return { id: randomUUID(), serverId: id, address: await addressOf(id), at, refused: null, ...more };
 }
 
 async function access(id: string): Promise<any[]> {
@@ -272,90 +234,11 @@ describe('the runtime token', () => {
     const token = await tokenOf(id, false);
     await berth.database.query("UPDATE accounts SET status = 'suspended' WHERE id = ?", [owner.id]);
     expect((await token.get('/secrets')).expect(403).body.code).toBe('suspended');
-    expect(await reads(await readOf(id))).toEqual({ [id]: { refused: 'suspended' } });
     await berth.database.query("UPDATE accounts SET status = 'active' WHERE id = ?", [owner.id]);
     (await token.get('/secrets')).expect(200);
     (await owner.api.delete(`/servers/${id}`)).expect(204);
     (await token.get('/secrets')).expect(401);
     expect(await berth.database.query('SELECT scope FROM vault_scopes WHERE server_id = ?', [id])).toEqual([]);
-  });
-});
-
-describe('nodes', () => {
-  test('are given the secrets of their own services, by the address of the ledger, each read recorded once', async () => {
-    const id = await makeServer();
-    await put(`/servers/${id}/vault`, { key: 'A', value: '1' });
-    await put(`/servers/${id}/vault`, { key: 'B', value: 'ü' });
-    const [first, second] = [await readOf(id), await readOf(id)];
-    const secrets = [
-      { key: 'A', value: '1' },
-      { key: 'B', value: 'ü' },
-    ];
-    expect(await reads(first, second)).toEqual({ [id]: { secrets } });
-    expect(await reads(first)).toEqual({ [id]: { secrets } });
-    expect(await access(id)).toEqual([
-      { at: second.at, via: 'broker', address: second.address, keys: ['A', 'B'], refused: false, reason: null },
-      { at: first.at, via: 'broker', address: first.address, keys: ['A', 'B'], refused: false, reason: null },
-    ]);
-  });
-
-  test('are told nothing of a wrong address, of what does not run, of another node’s, or of nothing', async () => {
-    const id = await makeServer();
-    await put(`/servers/${id}/vault`, { key: 'A', value: '1' });
-    const unknown = { [id]: { refused: 'unknown' } };
-    expect(await reads(await readOf(id, { address: '10.158.9.9' }))).toEqual(unknown);
-    expect(await reads(await readOf(id), await readOf(id, { address: '10.158.9.9' }))).toEqual(unknown);
-    const nothing = newId('srv');
-    expect(await reads({ ...(await readOf(id)), serverId: nothing })).toEqual({ [nothing]: { refused: 'unknown' } });
-    for (const [status, isServed] of [
-      ['STARTING', true],
-      ['STOPPING', false],
-      ['CRASHED', false],
-      ['INSTALL_FAILED', false],
-      ['DELETING', false],
-      ['INSTALLING', true],
-      ['REINSTALLING', true],
-      ['RUNNING', true],
-    ] as const) {
-      await berth.database.query('UPDATE servers SET status = ? WHERE id = ?', [status, id]);
-      const { [id]: answer } = await reads(await readOf(id));
-      expect([status, answer]).toEqual([
-        status,
-        isServed ? { secrets: [{ key: 'A', value: '1' }] } : { refused: 'unknown' },
-      ]);
-    }
-    expect(await reads(await readOf(id, { refused: 'forwarded' }))).toEqual({});
-    expect((await access(id))[0]).toMatchObject({ via: 'broker', refused: true, reason: 'forwarded', keys: [] });
-    const foreign = (await ask('reads', { reads: [await readOf(id)] }, 'x'.repeat(40))).status;
-    expect(foreign).toBe(401);
-  });
-
-  test('hand in what they served from memory, once', async () => {
-    const id = await makeServer();
-    await put(`/servers/${id}/vault`, { key: 'A', value: '1' });
-    const at = new Date(Date.now() - 3_600_000).toISOString();
-    const served: ServedRead = { ...(await readOf(id, { at })), keys: ['A'] };
-    const body: VaultServedRequest = { reads: [served, { ...served, id: randomUUID(), serverId: newId('srv') }] };
-    expect((await ask('served', body)).status).toBe(204);
-    expect((await ask('served', body)).status).toBe(204);
-    expect(await access(id)).toEqual([
-      { at, via: 'broker', address: served.address, keys: ['A'], refused: false, reason: null },
-    ]);
-    await until('read date', async () => {
-      const [entry] = (await owner.api.get(`/servers/${id}/vault`)).body as Entry[];
-      return entry!['lastReadAt'] === at;
-    });
-  });
-
-  test.each([
-    ['no reads', {}],
-    ['too many', { reads: Array.from({ length: 501 }, () => ({})) }],
-    [
-      'an id that is no uuid',
-      { reads: [{ id: 'x', serverId: newId('srv'), address: '10.0.0.1', at: '', refused: null }] },
-    ],
-  ])('are told when they ask wrongly: %s', async (_name, body) => {
-    expect((await ask('reads', body)).status).toBe(400);
   });
 });
 

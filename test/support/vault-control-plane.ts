@@ -22,6 +22,8 @@ export class VaultControlPlane {
   readonly recorded = new Map<string, VaultRead>();
   /** How many reads came in each request. */
   readonly groups: number[] = [];
+  /** How often the node held what it asked for. */
+  unchanged = 0;
   readonly tokens = new Set<string | undefined>();
   /** Instead of an answer: a status, silence, or a connection that is cut after the reads were recorded. */
   fault: number | 'silence' | 'cut' | null = null;
@@ -42,7 +44,14 @@ export class VaultControlPlane {
 
   give(serverId: string, values: Record<string, string>): void {
     const secrets = Object.entries(values).map(([key, value]) => ({ key, value }));
-    this.answers.set(serverId, { secrets });
+    this.answers.set(serverId, { state: JSON.stringify(secrets), secrets });
+  }
+
+  private answerTo(serverId: string, held: string | undefined): Answer {
+    const answer = this.answers.get(serverId) ?? { refused: 'unknown' };
+    if (!('state' in answer) || answer.state !== held) return answer;
+    this.unchanged++;
+    return { unchanged: true };
   }
 
   /** From now on nothing listens. */
@@ -87,7 +96,7 @@ export class VaultControlPlane {
       response.writeHead(this.fault).end('{}');
       return;
     }
-    const { reads } = JSON.parse(body) as VaultReadsRequest | VaultServedRequest;
+    const { reads, holds = {} } = JSON.parse(body) as Partial<VaultReadsRequest> & VaultServedRequest;
     this.groups.push(reads.length);
     for (const read of reads) if (!this.recorded.has(read.id)) this.recorded.set(read.id, read);
     if (this.fault === 'cut') {
@@ -100,9 +109,7 @@ export class VaultControlPlane {
       return;
     }
     const asked = reads.filter(({ refused }) => refused === null).map(({ serverId }) => serverId);
-    const services = Object.fromEntries(
-      [...new Set(asked)].map((id) => [id, this.answers.get(id) ?? ({ refused: 'unknown' } as const)]),
-    );
+    const services = Object.fromEntries([...new Set(asked)].map((id) => [id, this.answerTo(id, holds[id])]));
     response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ services }));
   }
 }

@@ -8,6 +8,9 @@ import { HostingNode } from './node.entity.js';
 /** First agent release with the secrets broker. */
 const BROKER_SINCE = [2, 33] as const;
 
+/** How long a node that showed its token is known by it. */
+const KNOWN_MS = 1000;
+
 export interface NodeView {
   id: string;
   name: string;
@@ -19,6 +22,8 @@ export interface NodeView {
 
 @Injectable()
 export class NodesService {
+  private readonly known = new Map<string, { node: HostingNode; at: number }>();
+
   constructor(private readonly database: Database) {}
 
   /** Makes the node known under its name, or gives the known one a new token. */
@@ -41,9 +46,19 @@ export class NodesService {
     return nodes.map(viewOf);
   }
 
-  /** The node a token belongs to; found by the hash, so no comparison of ours can be timed. */
+  /**
+   * The node a token belongs to; found by the hash, so no comparison of ours can be timed. A token that was replaced may go on
+   * for a second: nodes ask all the time, and each of their questions begins with this one.
+   */
   async byToken(token: string): Promise<HostingNode | null> {
-    return this.database.manager.findOneBy(HostingNode, { tokenHash: hash(token) });
+    const tokenHash = hash(token);
+    const known = this.known.get(tokenHash);
+    if (known && performance.now() - known.at < KNOWN_MS) return known.node;
+    this.known.delete(tokenHash);
+    const at = performance.now();
+    const node = await this.database.manager.findOneBy(HostingNode, { tokenHash });
+    if (node) this.known.set(tokenHash, { node, at });
+    return node;
   }
 
   async find(id: string): Promise<HostingNode> {

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { lengthPrefixed } from './length-prefixed.js';
-import { BrokenCiphertext, openValue, sealValue, seedOf, type ValuePlace } from './value-cipher.js';
+import { BrokenCiphertext, openValue, sealValue, secretKeyOf, type ValuePlace } from './value-cipher.js';
 
-const seed = seedOf(randomBytes(32));
+const seed = secretKeyOf(randomBytes(32));
 const place: ValuePlace = { scope: 'srv:srv_a', key: 'KEY', version: 7, sealed: true, generation: 1 };
 const value = Buffer.from('a value, ä one');
 const blob = sealValue(seed, place, value);
@@ -37,7 +37,7 @@ test.each<[string, Partial<ValuePlace>]>([
   ['the border of two fields moved', { scope: 'srv:srv_aK', key: 'EY' }],
 ])('in the place of %s it is refused', (_name, where) => refused(where));
 
-test('V-05: under another seed it is refused', () => refused({}, blob, seedOf(randomBytes(32))));
+test('V-05: under another seed it is refused', () => refused({}, blob, secretKeyOf(randomBytes(32))));
 
 test.each([0, 4, 8, 12, 15])('V-06: a tag of %i bytes is refused', (length) => {
   refused({}, blob.subarray(0, blob.length - 16 + length));
@@ -50,7 +50,7 @@ test('a blob that is cut short anywhere, or longer, is refused', () => {
 
 test('the bytes a seed was made of are wiped', () => {
   const bytes = randomBytes(32);
-  seedOf(bytes);
+  secretKeyOf(bytes);
   expect(bytes).toEqual(Buffer.alloc(32));
 });
 

@@ -34,7 +34,7 @@ export class BrokenCiphertext extends Error {
 }
 
 /** Takes over the bytes: they are wiped. */
-export function seedOf(bytes: Buffer): KeyObject {
+export function secretKeyOf(bytes: Buffer): KeyObject {
   const seed = createSecretKey(bytes);
   bytes.fill(0);
   return seed;
@@ -67,8 +67,8 @@ export function openValue(seed: KeyObject, place: ValuePlace, blob: Buffer): Buf
   return value;
 }
 
-function keyFor(seed: KeyObject, info: Buffer): Buffer {
-  return Buffer.from(hkdfSync('sha256', seed, info, PURPOSE, 32));
+function keyFor(seed: KeyObject, info: Buffer): KeyObject {
+  return secretKeyOf(Buffer.from(hkdfSync('sha256', seed, info, PURPOSE, 32)));
 }
 
 function placeBytes({ scope, key, version, sealed, generation }: ValuePlace): Buffer {

@@ -34,7 +34,8 @@ export function dataSourceOptions({ url, poolSize, entities }: DatabaseSettings)
     connectTimeout: 5000,
     invalidWhereValuesBehavior: { null: 'throw', undefined: 'throw' },
     logging: false,
-    extra: { waitForConnections: true, enableKeepAlive: true },
+    // TypeORM's own errors tell where a query comes from; the driver would note it for each that does not fail.
+    extra: { waitForConnections: true, enableKeepAlive: true, trace: false },
   };
 }
 

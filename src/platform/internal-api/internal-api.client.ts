@@ -82,9 +82,9 @@ export class InternalApiClient {
   }
 
   /** Secrets for the services that asked; the reads are recorded once this answers. Nothing of the answer is kept. */
-  async vaultReads(reads: VaultRead[]): Promise<VaultReadsAnswer> {
+  async vaultReads(reads: VaultRead[], holds: VaultReadsRequest['holds']): Promise<VaultReadsAnswer> {
     const path = '/internal/node/vault/reads';
-    const bytes = await this.exchange('POST', path, { reads } satisfies VaultReadsRequest, VAULT_TIMEOUT_MS);
+    const bytes = await this.exchange('POST', path, { reads, holds } satisfies VaultReadsRequest, VAULT_TIMEOUT_MS);
     try {
       return JSON.parse(bytes.toString()) as VaultReadsAnswer;
     } finally {

@@ -21,6 +21,8 @@ export interface VaultRead {
 export interface VaultReadsRequest {
   /** At most 500. */
   reads: VaultRead[];
+  /** Of services whose secrets the node was given before and still holds: in which state. */
+  holds: Record<string, string>;
 }
 
 /** `unknown` is every service that is not this node's, does not run or has another address. */
@@ -28,12 +30,19 @@ export type VaultRefusal = 'unknown' | 'suspended' | 'integrity';
 
 /** Of each service that was asked for: its secrets, or why there are none. The reads are recorded by now. */
 export interface VaultReadsAnswer {
-  services: Record<string, ServiceSecrets | { refused: VaultRefusal; incident?: string }>;
+  services: Record<string, ServiceSecrets | UnchangedSecrets | { refused: VaultRefusal; incident?: string }>;
 }
 
 export interface ServiceSecrets {
+  /** Changes with any of them. */
+  state: string;
   /** Sorted by key; a secret of the service hides one of the account. */
   secrets: { key: string; value: string }[];
+}
+
+/** They are in the state in which the node holds them. */
+export interface UnchangedSecrets {
+  unchanged: true;
 }
 
 /** A read that was answered from the node's memory while the control plane was away. */

@@ -1,53 +1,69 @@
-import { CustomField, IdField, ListField, StringField, type Judge } from '../../../platform/http/fields.js';
+import { CustomField, type Judge } from '../../../platform/http/fields.js';
+import { isId } from '../../../platform/ids/id.js';
+import type { ServedRead, VaultRead } from '../../../platform/internal-api/vault-reads.contract.js';
 import { MAX_SECRETS, SECRET_KEY } from '../vault-rules.js';
 
 export const MAX_READS = 500;
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
-const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$/;
-
-const judgeMoment: Judge = (value) =>
-  typeof value === 'string' && MOMENT.test(value) && !Number.isNaN(Date.parse(value))
-    ? undefined
-    : { code: 'moment', detail: 'must be a moment in UTC' };
-
 /** Those of the service and those of its account. */
 const MAX_KEYS = 2 * MAX_SECRETS;
 
-const judgeKeys: Judge = (value) =>
-  Array.isArray(value) &&
-  value.length <= MAX_KEYS &&
-  value.every((key) => typeof key === 'string' && SECRET_KEY.test(key))
-    ? undefined
-    : { code: 'keys', detail: 'must be names of secrets' };
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+const ADDRESS = /^[0-9A-Fa-f.:]{1,45}$/;
+const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$/;
+const REASON = /^[\x20-\x7e]{1,64}$/;
+const STATE = /^[\w-]{43}$/;
 
-export class NodeReadDto {
-  @StringField({ pattern: UUID })
-  id!: string;
+type Fields = Record<string, unknown>;
 
-  @IdField('srv')
-  serverId!: string;
-
-  @StringField({ min: 1, max: 45, pattern: /^[0-9A-Fa-f.:]+$/ })
-  address!: string;
-
-  @CustomField(judgeMoment, { type: 'string', format: 'date-time' })
-  at!: string;
-
-  @StringField({ min: 1, max: 64, pattern: /^[\x20-\x7e]+$/, nullable: true })
-  refused!: string | null;
+function isObject(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
+
+function matches(value: unknown, pattern: RegExp): value is string {
+  return typeof value === 'string' && pattern.test(value);
+}
+
+function isRead({ id, serverId, address, at, refused, ...more }: Fields): boolean {
+  return (
+    matches(id, UUID) &&
+    isId('srv', serverId) &&
+    matches(address, ADDRESS) &&
+    matches(at, MOMENT) &&
+    !Number.isNaN(Date.parse(at)) &&
+    (refused === null || matches(refused, REASON)) &&
+    Object.keys(more).length === 0
+  );
+}
+
+function isServedRead({ keys, ...read }: Fields): boolean {
+  if (!Array.isArray(keys) || keys.length > MAX_KEYS) return false;
+  return keys.every((key) => matches(key, SECRET_KEY)) && isRead(read);
+}
+
+/** Nodes ask many times a second: a list of theirs is looked at in one go, not field by field. */
+const judgeReads =
+  (isOne: (read: Fields) => boolean): Judge =>
+  (value) =>
+    Array.isArray(value) && value.length <= MAX_READS && value.every((read) => isObject(read) && isOne(read))
+      ? undefined
+      : { code: 'reads', detail: `must be at most ${MAX_READS} reads` };
+
+const judgeHolds: Judge = (value) =>
+  isObject(value) && Object.entries(value).every(([id, state]) => isId('srv', id) && matches(state, STATE))
+    ? undefined
+    : { code: 'states', detail: 'must be states by service' };
+
+const LIST = { type: 'array', items: { type: 'object' } };
 
 export class NodeReadsDto {
-  @ListField(() => NodeReadDto, { max: MAX_READS })
-  reads!: NodeReadDto[];
-}
+  @CustomField(judgeReads(isRead), LIST)
+  reads!: VaultRead[];
 
-export class ServedReadDto extends NodeReadDto {
-  @CustomField(judgeKeys, { type: 'array', items: { type: 'string' } })
-  keys!: string[];
+  @CustomField(judgeHolds, { type: 'object', additionalProperties: { type: 'string' } })
+  holds!: Record<string, string>;
 }
 
 export class ServedReadsDto {
-  @ListField(() => ServedReadDto, { max: MAX_READS })
-  reads!: ServedReadDto[];
+  @CustomField(judgeReads(isServedRead), LIST)
+  reads!: ServedRead[];
 }

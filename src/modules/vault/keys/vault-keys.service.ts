@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { createSecretKey, randomBytes, type KeyObject } from 'node:crypto';
 import { KeyProvider, WrongKey, type KeyContext, type WrappedKey } from '../../../platform/crypto/key-provider.js';
-import { SEED_BYTES, seedOf } from '../../../platform/crypto/value-cipher.js';
+import { SEED_BYTES, secretKeyOf } from '../../../platform/crypto/value-cipher.js';
 import { Database } from '../../../platform/database/database.js';
 import { VaultScope } from '../store/vault-scope.entity.js';
 import { VaultKey, type VaultKeyName } from './vault-key.entity.js';
@@ -47,7 +47,7 @@ export class VaultKeys {
   async newSeed(scope: string, generation: number): Promise<WrappedSeed & { seed: KeyObject }> {
     const bytes = randomBytes(SEED_BYTES);
     const { keyId: kekId, blob: wrappedSeed } = await this.provider.wrap(bytes, seedContext(scope, generation));
-    const seed = seedOf(bytes);
+    const seed = secretKeyOf(bytes);
     const wrapped = { scope, generation, kekId, wrappedSeed };
     this.keep(nameOf(wrapped), Promise.resolve(seed));
     return { ...wrapped, seed };
@@ -80,7 +80,7 @@ export class VaultKeys {
 
   private async openSeed({ scope, generation, kekId, wrappedSeed }: WrappedSeed): Promise<KeyObject> {
     const blob = { keyId: kekId, blob: wrappedSeed };
-    return seedOf(await this.provider.unwrap(blob, seedContext(scope, generation)));
+    return secretKeyOf(await this.provider.unwrap(blob, seedContext(scope, generation)));
   }
 
   private keep(name: string, seed: Promise<KeyObject>): void {

@@ -1,17 +1,19 @@
 import { Injectable } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
 import { Database } from '../../../platform/database/database.js';
 import type {
   ServedRead,
   ServiceSecrets,
   VaultRead,
   VaultReadsAnswer,
+  VaultReadsRequest,
   VaultRefusal,
 } from '../../../platform/internal-api/vault-reads.contract.js';
 import { ServerDirectory, type ServerStanding } from '../../servers/server-directory.service.js';
 import { LastReads } from '../store/last-reads.service.js';
-import { OpenedSecrets } from '../store/opened-secrets.js';
+import { OpenedSecrets, UnchangedSecrets } from '../store/opened-secrets.js';
 import { accountScope, serverScope } from '../store/scope-name.js';
-import { SecretsReader } from '../store/secrets-reader.service.js';
+import { SecretsReader, type LoadedScopes } from '../store/secrets-reader.service.js';
 import { VaultIntegrityError } from '../store/vault-incidents.service.js';
 import type { NewRead } from './new-read.js';
 import { ReadLog } from './read-log.service.js';
@@ -19,11 +21,14 @@ import { ReadLog } from './read-log.service.js';
 /** States in which a service's program may run. */
 const MAY_RUN = new Set<ServerStanding['status']>(['INSTALLING', 'STARTING', 'RUNNING', 'REINSTALLING']);
 
+const KEPT_OWNERS = 10_000;
+
 /** How long before now a node may say that a program asked. */
 const LATE_MS = 60_000;
 
-type Verdict = OpenedSecrets | { refused: VaultRefusal; incident?: string };
+type Verdict = OpenedSecrets | UnchangedSecrets | { refused: VaultRefusal; incident?: string };
 type Services = VaultReadsAnswer['services'];
+type Holds = VaultReadsRequest['holds'];
 
 /**
  * What nodes ask for their programs. A node is told nothing of services that are not its own, and of those only what the
@@ -31,6 +36,9 @@ type Services = VaultReadsAnswer['services'];
  */
 @Injectable()
 export class NodeReads {
+  /** Whose the services are that were asked for last; that never changes. */
+  private readonly owners = new LRUCache<string, string>({ max: KEPT_OWNERS });
+
   constructor(
     private readonly database: Database,
     private readonly servers: ServerDirectory,
@@ -40,23 +48,22 @@ export class NodeReads {
   ) {}
 
   /** Recorded as a whole before it is answered. */
-  async answer(nodeId: string, reads: readonly VaultRead[]): Promise<VaultReadsAnswer> {
-    const standing = await this.servers.onNode(nodeId, serverIdsOf(reads));
-    const verdicts = await this.judge(reads, standing);
-    const opened = [...verdicts.values()].filter((verdict) => verdict instanceof OpenedSecrets);
+  async answer(nodeId: string, reads: readonly VaultRead[], holds: Holds): Promise<VaultReadsAnswer> {
+    const [standing, scopes] = await this.look(nodeId, serverIdsOf(reads));
+    const verdicts = await this.judge(reads, standing, scopes, holds);
+    const served = [...verdicts.values()].filter(isServed);
     try {
       await this.log.recordAll(
         reads
           .filter(({ serverId }) => standing.has(serverId))
           .map((read) => recordOf(read, verdicts.get(read.serverId))),
       );
-      this.lastReads.note(opened.flatMap(({ secrets }) => secrets.map(({ id }) => id)));
+      this.lastReads.note(served.flatMap(({ secrets }) => secrets.map(({ id }) => id)));
       const services: Services = {};
-      for (const [serverId, verdict] of verdicts)
-        services[serverId] = verdict instanceof OpenedSecrets ? clear(verdict) : verdict;
+      for (const [serverId, verdict] of verdicts) services[serverId] = answerOf(verdict);
       return { services };
     } finally {
-      for (const secrets of opened) secrets.release();
+      for (const secrets of served) if (secrets instanceof OpenedSecrets) secrets.release();
     }
   }
 
@@ -70,10 +77,25 @@ export class NodeReads {
     for (const read of known) await this.noteServed(standing.get(read.serverId)!, read);
   }
 
+  /** How the services stand, and their secrets as they are stored; where it is known whose they are, both are asked at once. */
+  private async look(nodeId: string, ids: string[]): Promise<[Map<string, ServerStanding>, LoadedScopes]> {
+    const known = ids.flatMap((serverId) => {
+      const accountId = this.owners.get(serverId);
+      return accountId === undefined ? [] : [{ serverId, accountId }];
+    });
+    if (known.length === ids.length) return Promise.all([this.servers.onNode(nodeId, ids), this.secrets.load(known)]);
+    const standing = await this.servers.onNode(nodeId, ids);
+    const services = [...standing.values()].map(({ id, accountId }) => ({ serverId: id, accountId }));
+    for (const { serverId, accountId } of services) this.owners.set(serverId, accountId);
+    return [standing, await this.secrets.load(services)];
+  }
+
   /** By service that secrets were asked for. One read that may not be answered spoils it for all of its service. */
   private async judge(
     reads: readonly VaultRead[],
     standing: Map<string, ServerStanding>,
+    scopes: LoadedScopes,
+    holds: Holds,
   ): Promise<Map<string, Verdict>> {
     const verdicts = new Map<string, Verdict>();
     const wanted = new Map<string, ServerStanding>();
@@ -86,7 +108,8 @@ export class NodeReads {
     const asked = [...wanted.values()].filter(({ id }) => !verdicts.has(id));
     const may = asked.filter(({ suspended }) => !suspended);
     for (const { id, suspended } of asked) if (suspended) verdicts.set(id, { refused: 'suspended' });
-    const answers = await this.secrets.read(may.map(({ id, accountId }) => ({ serverId: id, accountId })));
+    const services = may.map(({ id, accountId }) => ({ serverId: id, accountId }));
+    const answers = await this.secrets.read(services, scopes, holds);
     may.forEach(({ id }, index) => verdicts.set(id, verdictOf(answers[index]!)));
     return verdicts;
   }
@@ -111,7 +134,8 @@ function serverIdsOf(reads: readonly VaultRead[]): string[] {
   return [...new Set(reads.map(({ serverId }) => serverId))];
 }
 
-function verdictOf(answer: OpenedSecrets | Error): Verdict {
+function verdictOf(answer: OpenedSecrets | UnchangedSecrets | Error): Verdict {
+  if (answer instanceof UnchangedSecrets) return answer;
   if (answer instanceof OpenedSecrets) return answer.hold();
   if (answer instanceof VaultIntegrityError) return { refused: 'integrity', incident: answer.incident };
   throw answer;
@@ -123,7 +147,7 @@ function shared({ id, serverId, address }: VaultRead): Pick<NewRead, 'readId' | 
 
 function recordOf(read: VaultRead, verdict: Verdict | undefined): NewRead {
   const refused = read.refused ?? (verdict && 'refused' in verdict ? verdict.refused : null);
-  const keys = refused === null && verdict instanceof OpenedSecrets ? verdict.keys : [];
+  const keys = refused === null && verdict && isServed(verdict) ? verdict.keys : [];
   const earliest = Date.now() - LATE_MS;
   const at = momentOf(read.at);
   return { ...shared(read), refused, keys, at: at.getTime() < earliest ? new Date() : at };
@@ -134,6 +158,15 @@ function momentOf(text: string): Date {
   return new Date(Math.min(Date.parse(text), Date.now()));
 }
 
-function clear({ secrets }: OpenedSecrets): ServiceSecrets {
-  return { secrets: secrets.map(({ key, value }) => ({ key, value: value.toString('utf8') })) };
+function isServed(verdict: Verdict): verdict is OpenedSecrets | UnchangedSecrets {
+  return !('refused' in verdict);
+}
+
+function answerOf(verdict: Verdict): Services[string] {
+  if (verdict instanceof UnchangedSecrets) return { unchanged: true };
+  return verdict instanceof OpenedSecrets ? clear(verdict) : verdict;
+}
+
+function clear({ state, secrets }: OpenedSecrets): ServiceSecrets {
+  return { state, secrets: secrets.map(({ key, value }) => ({ key, value: value.toString('utf8') })) };
 }

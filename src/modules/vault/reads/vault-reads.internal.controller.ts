@@ -20,8 +20,8 @@ export class VaultReadsInternalController {
   @Post('reads')
   @HttpCode(200)
   @NotIdempotent()
-  answer(@Req() request: Request, @Body() { reads }: NodeReadsDto): Promise<VaultReadsAnswer> {
-    return this.reads.answer(nodeOf(request).id, reads);
+  answer(@Req() request: Request, @Body() { reads, holds }: NodeReadsDto): Promise<VaultReadsAnswer> {
+    return this.reads.answer(nodeOf(request).id, reads, holds);
   }
 
   @Post('served')

@@ -1,7 +1,20 @@
-/** One secret in clear. */
-export interface OpenedSecret {
+/** A secret without its value. */
+export interface NamedSecret {
   id: string;
   key: string;
+}
+
+/** The secrets of a service that are as whoever asks holds them; none of them was opened. */
+export class UnchangedSecrets {
+  constructor(readonly secrets: readonly NamedSecret[]) {}
+
+  get keys(): string[] {
+    return this.secrets.map(({ key }) => key);
+  }
+}
+
+/** One secret in clear. */
+export interface OpenedSecret extends NamedSecret {
   value: Buffer;
 }
 
@@ -13,7 +26,11 @@ export class OpenedSecrets {
   private holders = 0;
   private asJson: Buffer | undefined;
 
-  constructor(readonly secrets: readonly OpenedSecret[]) {}
+  constructor(
+    readonly secrets: readonly OpenedSecret[],
+    /** Changes with any of them, and tells nothing about them. */
+    readonly state: string,
+  ) {}
 
   get keys(): string[] {
     return this.secrets.map(({ key }) => key);

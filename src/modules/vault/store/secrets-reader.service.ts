@@ -1,8 +1,12 @@
+import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
+import { lengthPrefixed } from '../../../platform/crypto/length-prefixed.js';
 import { Batcher } from '../../../platform/batching/batcher.js';
-import { OpenedSecrets, type OpenedSecret } from './opened-secrets.js';
+import { OpenedSecrets, UnchangedSecrets, type OpenedSecret } from './opened-secrets.js';
 import { ScopeLoader, type LoadedRow, type LoadedScope } from './scope-loader.service.js';
 import { accountScope, serverScope } from './scope-name.js';
+
+export type LoadedScopes = ReadonlyMap<string, LoadedScope | Error>;
 
 export interface ServiceOfAccount {
   serverId: string;
@@ -12,7 +16,7 @@ export interface ServiceOfAccount {
 /** The clear values that a service reads: its own, and those of its account that it has none of its own for. */
 @Injectable()
 export class SecretsReader {
-  private readonly batches = new Batcher((services: ServiceOfAccount[]) => this.read(services), {
+  private readonly batches = new Batcher((services: ServiceOfAccount[]) => this.open(services), {
     items: 200,
     atOnce: 1,
   });
@@ -26,39 +30,68 @@ export class SecretsReader {
     return answer.hold();
   }
 
-  /** The secrets, or why there are none, of each service in turn. Those of one service are one object. */
-  async read(services: readonly ServiceOfAccount[]): Promise<(OpenedSecrets | Error)[]> {
-    const names = new Set(
-      services.flatMap(({ serverId, accountId }) => [serverScope(serverId), accountScope(accountId)]),
-    );
-    const scopes = await this.scopes.load([...names]);
-    const opened = new Map<string, OpenedSecrets | Error>();
+  /** All that the services read, as it is stored; nothing is opened. */
+  load(services: readonly ServiceOfAccount[]): Promise<LoadedScopes> {
+    const names = services.flatMap(({ serverId, accountId }) => [serverScope(serverId), accountScope(accountId)]);
+    return this.scopes.load([...new Set(names)]);
+  }
+
+  /**
+   * The secrets, or why there are none, of each service in turn. Those of one service are one object; those that are in the
+   * state in which they are held (by service) stay closed.
+   */
+  async read(
+    services: readonly ServiceOfAccount[],
+    scopes: LoadedScopes,
+    holds: Readonly<Record<string, string>>,
+  ): Promise<(OpenedSecrets | UnchangedSecrets | Error)[]> {
+    const answers = new Map<string, OpenedSecrets | UnchangedSecrets | Error>();
     for (const service of services) {
-      if (!opened.has(service.serverId)) opened.set(service.serverId, await this.merge(service, scopes));
+      const { serverId } = service;
+      if (!answers.has(serverId)) answers.set(serverId, await this.merge(service, scopes, holds[serverId]));
     }
-    return services.map(({ serverId }) => opened.get(serverId)!);
+    return services.map(({ serverId }) => answers.get(serverId)!);
+  }
+
+  private async open(services: readonly ServiceOfAccount[]): Promise<(OpenedSecrets | Error)[]> {
+    return (await this.read(services, await this.load(services), {})) as (OpenedSecrets | Error)[];
   }
 
   private async merge(
     { serverId, accountId }: ServiceOfAccount,
-    scopes: Map<string, LoadedScope | Error>,
-  ): Promise<OpenedSecrets | Error> {
+    scopes: LoadedScopes,
+    held: string | undefined,
+  ): Promise<OpenedSecrets | UnchangedSecrets | Error> {
     const chosen = new Map<string, [LoadedScope, LoadedRow]>();
+    const parts: LoadedScope[] = [];
     for (const name of [accountScope(accountId), serverScope(serverId)]) {
       const scope = scopes.get(name);
       if (scope instanceof Error) return scope;
-      for (const row of scope?.rows ?? []) if (row.ciphertext !== null) chosen.set(row.key, [scope!, row]);
+      if (!scope) continue;
+      parts.push(scope);
+      for (const row of scope.rows) if (row.ciphertext !== null) chosen.set(row.key, [scope, row]);
     }
+    const sorted = [...chosen.keys()].sort().map((key) => chosen.get(key)!);
+    const state = stateOf(parts);
+    if (state === held) return new UnchangedSecrets(sorted.map(([, { id, key }]) => ({ id, key })));
     const secrets: OpenedSecret[] = [];
     try {
-      for (const key of [...chosen.keys()].sort()) {
-        const [scope, row] = chosen.get(key)!;
+      for (const [scope, row] of sorted) {
+        const { key } = row;
         secrets.push({ id: row.id, key, value: await this.scopes.open(scope, row) });
       }
     } catch (error) {
       for (const { value } of secrets) value.fill(0);
       return error as Error;
     }
-    return new OpenedSecrets(secrets);
+    return new OpenedSecrets(secrets, state);
   }
+}
+
+/** All that decides on what a service reads: the codes over its scopes, and the keys they are opened with. */
+function stateOf(scopes: readonly LoadedScope[]): string {
+  const fields = scopes.flatMap(({ scope: { scope, head, kekId, wrappedSeed } }) => [scope, head, kekId, wrappedSeed]);
+  return createHash('sha256')
+    .update(lengthPrefixed(...fields))
+    .digest('base64url');
 }
