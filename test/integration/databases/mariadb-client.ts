@@ -7,6 +7,9 @@ import { tenantHost } from '../../support/database-host.js';
 /** What an import over the API begins with. */
 const PRELUDE = "SET SESSION sql_mode = REPLACE(@@sql_mode, 'NO_ENGINE_SUBSTITUTION', '');\n";
 
+/** What the server says to a statement that it cannot parse. */
+const SYNTAX_ERROR = 1064;
+
 /** The server's own client, by which ours is judged; it logs in as whoever runs the host, who may make any definer. */
 export class MariaDbClient {
   private readonly folder = mkdtempSync(join(tmpdir(), 'berth-client-'));
@@ -44,8 +47,10 @@ export class MariaDbClient {
       child.on('close', (code) => {
         if (code === 0) return resolve(null);
         const [, errno] = /^ERROR (\d+)/m.exec(said) ?? [];
-        if (errno === undefined) reject(new Error(said));
-        else resolve(Number(errno));
+        if (errno !== undefined) resolve(Number(errno));
+        // A backslash outside of a text begins a command of its own: it does not ask the server about that.
+        else if (/^ERROR at line \d+: Unknown command/m.test(said)) resolve(SYNTAX_ERROR);
+        else reject(new Error(said));
       });
     });
   }
