@@ -207,13 +207,13 @@ test('/me costs one query', async () => {
     return Number(rows[0]!.n);
   };
   // Others use the server meanwhile; the least of several tries is what the request itself costs.
-  const costs: number[] = [];
-  for (let i = 0; i < 10; i++) {
+  let least = Infinity;
+  for (let i = 0; i < 300 && least > 1; i++) {
     const before = await count();
     await me(`Bearer ${key}`);
-    costs.push((await count()) - before - 1);
+    least = Math.min(least, (await count()) - before - 1);
   }
-  expect(Math.min(...costs)).toBe(1);
+  expect(least).toBe(1);
 });
 
 test('an address that tries one wrong key after another is told to wait, and valid keys go on', async () => {
