@@ -22,6 +22,8 @@ export class DurableDatabase {
     await prepareMariaDb(layout, server);
     const { command, args, env, cwd } = server.service;
     database.child = spawn(command, args, { env, cwd, stdio: 'ignore' });
+    // A benchmark that fails would leave it behind otherwise.
+    process.once('exit', () => database.child.kill('SIGKILL'));
     await until(() => mariaDbAnswers(server).catch(() => false));
     const password = randomBytes(16).toString('hex');
     await grantAccess(server, { password, everything: true });

@@ -13,7 +13,7 @@ export type ProjectState = Pick<NocodeProject, 'id' | 'revision' | 'updatedAt'>;
  */
 @Injectable()
 export class ProjectLiterals {
-  private readonly kept = new LRUCache<string, { state: ProjectState; literal: Buffer }>({
+  private readonly kept = new LRUCache<string, Omit<ProjectState, 'id'> & { literal: Buffer }>({
     maxSize: MAX_BYTES,
     sizeCalculation: ({ literal }) => literal.length,
   });
@@ -25,11 +25,11 @@ export class ProjectLiterals {
 
   of({ id, revision, updatedAt }: ProjectState): Buffer | undefined {
     const found = this.kept.get(id);
-    if (found?.state.revision !== revision || found.state.updatedAt.getTime() !== updatedAt.getTime()) return undefined;
+    if (found?.revision !== revision || found.updatedAt.getTime() !== updatedAt.getTime()) return undefined;
     return found.literal;
   }
 
   keep({ id, revision, updatedAt }: ProjectState, literal: Buffer): void {
-    this.kept.set(id, { state: { id, revision, updatedAt }, literal });
+    this.kept.set(id, { revision, updatedAt, literal });
   }
 }

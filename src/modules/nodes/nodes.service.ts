@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { createHash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import { Database, isDuplicate, type Tx } from '../../platform/database/database.js';
 import { unavailable } from '../../platform/errors/domain-error.js';
 import { newId } from '../../platform/ids/id.js';
@@ -10,6 +11,7 @@ const BROKER_SINCE = [2, 33] as const;
 
 /** How long a node that showed its token is known by it. */
 const KNOWN_MS = 1000;
+const KNOWN_NODES = 1000;
 
 export interface NodeView {
   id: string;
@@ -22,7 +24,8 @@ export interface NodeView {
 
 @Injectable()
 export class NodesService {
-  private readonly known = new Map<string, { node: HostingNode; at: number }>();
+  /** By the hash of their token. */
+  private readonly known = new LRUCache<string, HostingNode>({ max: KNOWN_NODES, ttl: KNOWN_MS });
 
   constructor(private readonly database: Database) {}
 
@@ -53,11 +56,10 @@ export class NodesService {
   async byToken(token: string): Promise<HostingNode | null> {
     const tokenHash = hash(token);
     const known = this.known.get(tokenHash);
-    if (known && performance.now() - known.at < KNOWN_MS) return known.node;
-    this.known.delete(tokenHash);
-    const at = performance.now();
+    if (known) return known;
+    const start = performance.now();
     const node = await this.database.manager.findOneBy(HostingNode, { tokenHash });
-    if (node) this.known.set(tokenHash, { node, at });
+    if (node) this.known.set(tokenHash, node, { start });
     return node;
   }
 

@@ -13,6 +13,11 @@ const RETRY_AFTER_MS = 1000;
 
 const AWAY = Symbol('away');
 
+/** What a client is told to wait, at least a second. */
+export function wholeSeconds(waitMs: number): number {
+  return Math.max(1, Math.ceil(waitMs / 1000));
+}
+
 /** What @nestjs/throttler's storage answers. Times are in seconds. */
 type StorageRecord = Awaited<ReturnType<ThrottlerStorage['increment']>>;
 
@@ -41,20 +46,17 @@ export class SlidingLogStorage implements ThrottlerStorage {
   /** @param ttl length of the window in milliseconds */
   async increment(key: string, ttl: number, limit: number): Promise<StorageRecord> {
     const { accepted, hits, waitMs } = await this.hit(key, limit, ttl);
-    const seconds = Math.max(1, Math.ceil(waitMs / 1000));
+    const seconds = wholeSeconds(waitMs);
     return { totalHits: hits, timeToExpire: seconds, isBlocked: !accepted, timeToBlockExpire: accepted ? 0 : seconds };
   }
 
-  /** Whether this process knows no reason to refuse; Redis may. */
-  mayAccept(key: string, limit: number, windowMs: number): boolean {
-    return this.local.peek(key, limit, windowMs).accepted;
-  }
-
-  async hit(key: string, limit: number, windowMs: number): Promise<Decision> {
+  /** `meanwhile` is called, before this returns, where this process knows no reason to refuse; Redis may have one. */
+  async hit(key: string, limit: number, windowMs: number, meanwhile?: () => void): Promise<Decision> {
     // What this process accepted itself and what Redis refused are part of what Redis knows, so a refusal by them is right, and
     // costs no round trip.
     const own = this.local.peek(key, limit, windowMs);
     if (!own.accepted) return own;
+    meanwhile?.();
     const at = this.local.clock();
     if (at >= this.awayUntil) {
       if (this.away) this.awayUntil = at + RETRY_AFTER_MS; // this request tries; the others go on without Redis

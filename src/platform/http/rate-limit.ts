@@ -6,7 +6,7 @@ import { principalOf } from '../auth/principal.js';
 import { DomainError } from '../errors/domain-error.js';
 import { addressBucket, clientAddress } from './client-address.js';
 import { sendProblem } from './problem.js';
-import type { SlidingLogStorage } from './rate-limit.storage.js';
+import { wholeSeconds, type SlidingLogStorage } from './rate-limit.storage.js';
 
 const WINDOW_MS = 60_000;
 
@@ -52,23 +52,19 @@ export class RateLimiter {
     const zone = this.zones.find(({ prefix, below }) => path.startsWith(below) || path === prefix);
     if (!zone) return true;
     const key = `rl:${zone.name}:${addressBucket(clientAddress(request))}`;
-    if (meanwhile && this.storage.mayAccept(key, zone.perMinute, WINDOW_MS)) meanwhile();
-    const { totalHits, timeToExpire, isBlocked, timeToBlockExpire } = await this.storage.increment(
-      key,
-      WINDOW_MS,
-      zone.perMinute,
-    );
+    const { accepted, hits, waitMs } = await this.storage.hit(key, zone.perMinute, WINDOW_MS, meanwhile);
+    const seconds = wholeSeconds(waitMs);
     response.setHeader('RateLimit-Policy', zone.policy);
-    if (!isBlocked) {
-      response.setHeader('RateLimit', `"${zone.name}";r=${Math.max(0, zone.perMinute - totalHits)};t=${timeToExpire}`);
+    if (accepted) {
+      response.setHeader('RateLimit', `"${zone.name}";r=${Math.max(0, zone.perMinute - hits)};t=${seconds}`);
       return true;
     }
-    response.setHeader('RateLimit', `"${zone.name}";r=0;t=${timeToBlockExpire}`);
+    response.setHeader('RateLimit', `"${zone.name}";r=0;t=${seconds}`);
     sendProblem(request, response, {
       status: 429,
       code: 'rate_limited',
-      detail: `More than ${zone.perMinute} requests per minute; wait ${timeToBlockExpire} s.`,
-      headers: { 'Retry-After': String(timeToBlockExpire) },
+      detail: `More than ${zone.perMinute} requests per minute; wait ${seconds} s.`,
+      headers: { 'Retry-After': String(seconds) },
     });
     return false;
   }

@@ -51,20 +51,22 @@ export class LocalSlidingLog {
     if (place === log.length) log.push(at);
     else log.splice(place, 0, at);
     if (log.length > limit) log.shift();
-    this.logs.delete(key);
-    this.logs.set(key, log);
-    if (this.logs.size > this.maxKeys) this.logs.delete(this.logs.keys().next().value!);
+    this.keep(this.logs, key, log);
   }
 
   /** Notes that elsewhere none is accepted before the given moment of this log's clock. */
   refuse(key: string, until: number): void {
-    this.refusedUntil.delete(key);
-    this.refusedUntil.set(key, until);
-    if (this.refusedUntil.size > this.maxKeys) this.refusedUntil.delete(this.refusedUntil.keys().next().value!);
+    this.keep(this.refusedUntil, key, until);
   }
 
   clock(): number {
     return this.now();
+  }
+
+  private keep<T>(map: Map<string, T>, key: string, value: T): void {
+    map.delete(key);
+    map.set(key, value);
+    if (map.size > this.maxKeys) map.delete(map.keys().next().value!);
   }
 
   private live(key: string, horizon: number): number[] | undefined {

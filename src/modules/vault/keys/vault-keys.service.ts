@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { createSecretKey, randomBytes, type KeyObject } from 'node:crypto';
+import { randomBytes, type KeyObject } from 'node:crypto';
 import { KeyProvider, WrongKey, type KeyContext, type WrappedKey } from '../../../platform/crypto/key-provider.js';
 import { SEED_BYTES, secretKeyOf } from '../../../platform/crypto/value-cipher.js';
 import { Database } from '../../../platform/database/database.js';
@@ -107,9 +107,7 @@ export class VaultKeys {
       row = await manager.findOneByOrFail(VaultKey, { name });
     }
     const bytes = await this.provider.unwrap({ keyId: row.kekId, blob: row.wrapped }, platformContext(name));
-    const key = createSecretKey(bytes);
-    bytes.fill(0);
-    return key;
+    return secretKeyOf(bytes);
   }
 
   private async rewrap(wrapped: WrappedKey, context: KeyContext): Promise<WrappedKey> {
