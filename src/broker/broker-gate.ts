@@ -1,8 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { NextFunction, Request, RequestHandler, Response } from 'express';
-import { sendProblem, type Problem } from '../platform/http/problem.js';
+import { pathOf, sendProblem, type Problem } from '../platform/http/problem.js';
 import type { Caller } from './caller.js';
 import { CallerMap } from './caller-map.js';
 import { BrokerSettings } from './broker-settings.js';
@@ -29,15 +28,6 @@ const TOO_MANY: Problem = {
   headers: { 'Retry-After': '1' },
 };
 
-const callers = new WeakMap<IncomingMessage, Caller>();
-
-/** The service that a request comes from, as the gate found it. */
-export function callerOf(request: IncomingMessage): Caller {
-  const caller = callers.get(request);
-  if (!caller) throw new Error('no gate before this route');
-  return caller;
-}
-
 /**
  * What every request meets first. Who it comes from is told by the address of its connection's other end and by nothing
  * in it, and a connection belongs to the run of the service that made it: to none after that.
@@ -54,23 +44,34 @@ export class BrokerGate {
     private readonly strangers: StrangerLog,
   ) {}
 
-  readonly handle: RequestHandler = (request, response, next) => {
+  /** `next` is told which service asks; who may not ask is answered here. */
+  pass(request: IncomingMessage, response: ServerResponse, next: (caller: Caller) => void): void {
     response.setHeader('Cache-Control', 'no-store');
     response.setHeader('X-Content-Type-Options', 'nosniff');
     const address = request.socket.remoteAddress ?? '';
     const caller = this.map.at(address);
     if (caller) this.admit(caller, request, response, next);
     else void this.waitFor(address, request, response, next);
-  };
+  }
 
-  private async waitFor(address: string, request: Request, response: Response, next: NextFunction): Promise<void> {
+  private async waitFor(
+    address: string,
+    request: IncomingMessage,
+    response: ServerResponse,
+    next: (caller: Caller) => void,
+  ): Promise<void> {
     const caller = await this.map.awaited(address, AHEAD_MS);
     if (caller) this.admit(caller, request, response, next);
     else if (this.map.knows) this.refuseStranger(address, request, response);
     else sendProblem(request, response, CANNOT_TELL);
   }
 
-  private admit(caller: Caller, request: Request, response: Response, next: NextFunction): void {
+  private admit(
+    caller: Caller,
+    request: IncomingMessage,
+    response: ServerResponse,
+    next: (caller: Caller) => void,
+  ): void {
     const { socket } = request;
     const owner = this.owners.get(socket);
     if (owner === undefined) this.owners.set(socket, caller);
@@ -92,18 +93,18 @@ export class BrokerGate {
       sendProblem(request, response, TOO_MANY);
       return;
     }
-    callers.set(request, caller);
-    next();
+    next(caller);
   }
 
-  private refuseStranger(address: string, request: Request, response: Response): void {
+  private refuseStranger(address: string, request: IncomingMessage, response: ServerResponse): void {
     this.strangers.called(address);
     response.setHeader('Connection', 'close');
-    if (request.path === '/v1/health') response.status(403).json({ ok: false });
-    else sendProblem(request, response, UNKNOWN);
+    if (pathOf(request) === '/v1/health') {
+      response.writeHead(403, { 'Content-Type': 'application/json; charset=utf-8' }).end('{"ok":false}');
+    } else sendProblem(request, response, UNKNOWN);
   }
 
-  private countIn(caller: Caller, response: Response): boolean {
+  private countIn(caller: Caller, response: ServerResponse): boolean {
     const before = this.outstanding.get(caller) ?? 0;
     if (before >= MAX_OUTSTANDING) return false;
     this.outstanding.set(caller, before + 1);

@@ -1,14 +1,11 @@
 import { Module, type DynamicModule } from '@nestjs/common';
-import { APP_FILTER } from '@nestjs/core';
-import { ProblemFilter } from '../platform/http/problem.filter.js';
 import { InternalApiClient } from '../platform/internal-api/internal-api.client.js';
 import { AppLogger } from '../platform/observability/logger.js';
 import { BrokerGate } from './broker-gate.js';
-import { BrokerHealthController } from './broker-health.controller.js';
+import { BrokerRoutes } from './broker-routes.js';
 import { BrokerSettings } from './broker-settings.js';
 import { CallerMap } from './caller-map.js';
 import { SecretReads } from './secret-reads.service.js';
-import { SecretsController } from './secrets.controller.js';
 import { StrangerLog } from './stranger-log.js';
 
 export interface BrokerParts {
@@ -29,12 +26,11 @@ export class BrokerModule {
         { provide: CallerMap, useValue: callers },
         { provide: InternalApiClient, useValue: api },
         { provide: AppLogger, useValue: log },
-        { provide: APP_FILTER, inject: [AppLogger], useFactory: (own: AppLogger) => new ProblemFilter(own) },
         SecretReads,
         StrangerLog,
         BrokerGate,
+        BrokerRoutes,
       ],
-      controllers: [SecretsController, BrokerHealthController],
     };
   }
 }

@@ -28,9 +28,10 @@ export class ApiModule {
         WebModule,
         HttpModule,
         ApiAuthModule,
+        // Routes are looked for one after another: those of nodes, asked for most often, first.
+        InternalApiModule,
         PublicApiModule,
         PanelApiModule,
-        InternalApiModule,
         VaultSurfaceModule,
         PublicStorageModule,
         PackerModule,

@@ -1,7 +1,6 @@
 import { NestFactory } from '@nestjs/core';
-import type { NestExpressApplication } from '@nestjs/platform-express';
-import { BrokerGate } from '../broker/broker-gate.js';
 import { BrokerListener } from '../broker/broker-listener.js';
+import { BrokerRoutes } from '../broker/broker-routes.js';
 import { BrokerSettings } from '../broker/broker-settings.js';
 import { BrokerModule } from '../broker/broker.module.js';
 import { CallerMap } from '../broker/caller-map.js';
@@ -37,17 +36,11 @@ export async function startBroker(config: Config, log: AppLogger): Promise<Runni
     api: new InternalApiClient(config.internalUrl, readSecretFile(config, 'nodeTokenFile')),
     log: own,
   };
-  const app = await NestFactory.create<NestExpressApplication>(BrokerModule.forRoot(parts), {
+  const app = await NestFactory.createApplicationContext(BrokerModule.forRoot(parts), {
     logger: new NestLogger(log),
-    bodyParser: false,
     abortOnError: false,
   });
-  app.disable('x-powered-by');
-  app.disable('etag');
-  app.set('query parser', 'simple');
-  app.use(app.get(BrokerGate).handle);
-  await app.init();
-  const listener = new BrokerListener(app.getHttpAdapter().getInstance());
+  const listener = new BrokerListener(app.get(BrokerRoutes).handle);
   callers.onEnd = ({ address }) => listener.cutOff(address);
   callers.start();
   const gated = { network: config.appNetwork, gateway, port: config.brokerPort };

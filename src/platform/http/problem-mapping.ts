@@ -1,5 +1,6 @@
 import { HttpException } from '@nestjs/common';
 import { DomainError } from '../errors/domain-error.js';
+import type { AppLogger } from '../observability/logger.js';
 import { STATUS_OF, type Problem } from './problem.js';
 
 /** What to answer for an error, and whether the error is news to the operator. */
@@ -31,6 +32,16 @@ export function mapError(error: unknown): MappedError {
     problem: { status: 500, code: 'internal_error', detail: 'Something went wrong on our side.' },
     report: 'error',
   };
+}
+
+/** What to answer for an error, which is put into the log where it is news to the operator. */
+export function reportedProblem(error: unknown, log: AppLogger, route: string | undefined): Problem {
+  const { problem, report } = mapError(error);
+  if (report) {
+    const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
+    log[report]({ err: cause, code: problem.code, route }, 'Request failed');
+  }
+  return problem;
 }
 
 function fromDomainError(error: DomainError): MappedError {

@@ -1,7 +1,7 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { AppLogger } from '../observability/logger.js';
-import { mapError } from './problem-mapping.js';
+import { reportedProblem } from './problem-mapping.js';
 import { sendProblem } from './problem.js';
 import { allowedMethods } from './route-table.js';
 
@@ -14,11 +14,7 @@ export class ProblemFilter implements ExceptionFilter {
     const http = host.switchToHttp();
     const request = http.getRequest<Request>();
     const response = http.getResponse<Response>();
-    const { problem, report } = mapError(error);
-    if (report) {
-      const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
-      this.log[report]({ err: cause, code: problem.code, route: routeOf(request) }, 'Request failed');
-    }
+    const problem = reportedProblem(error, this.log, routeOf(request));
     if (problem.status === 404 && error instanceof HttpException && !request.route) {
       const allowed = allowedMethods(request);
       if (allowed.length > 0) {

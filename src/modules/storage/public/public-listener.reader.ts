@@ -14,7 +14,7 @@ import { ClientAddresses } from '../../../platform/http/client-address.js';
 import { endServer } from '../../../platform/http/end-server.js';
 import { entry } from '../../../platform/http/entry.js';
 import { decodeExactly } from '../../../platform/http/percent-encoding.js';
-import { mapError } from '../../../platform/http/problem-mapping.js';
+import { reportedProblem } from '../../../platform/http/problem-mapping.js';
 import { sendProblem } from '../../../platform/http/problem.js';
 import { RateLimiter } from '../../../platform/http/rate-limit.js';
 import { SlidingLogStorage } from '../../../platform/http/rate-limit.storage.js';
@@ -100,9 +100,7 @@ export class PublicListener {
     try {
       await this.handle(request, response, path);
     } catch (error) {
-      const { problem, report } = mapError(error);
-      if (report) this.log[report]({ err: error, code: problem.code }, 'a public object could not be sent');
-      sendProblem(request, response, problem);
+      sendProblem(request, response, reportedProblem(error, this.log, 'public object'));
     }
   }
 
