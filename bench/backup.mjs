@@ -39,19 +39,29 @@ export async function run(ctx) {
     const id = await largeService(berth);
     const instance = id.replace('_', '-');
     await backUp(berth, id);
-    const times = { ours: [], yardstick: [] };
+    const times = { ours: [], yardstick: [], warm: [] };
     const growth = [];
     for (let round = 0; round < ROUNDS; round++) {
       const before = residentMb(berth);
       const memory = watchPeak(berth);
       times.ours.push(await backUp(berth, id));
       growth.push(memory.stop() - before);
+      times.warm.push(await pack(engine, instance));
+      await forgetFiles(engine, instance);
       times.yardstick.push(await pack(engine, instance));
     }
-    const [ours, yardstick] = [median(times.ours), median(times.yardstick)];
+    const [ours, yardstick, warm] = [times.ours, times.yardstick, times.warm].map(median);
     const grown = Math.max(0, median(growth));
     return [
       { what: 'backup of 1 GB in 1,024 files', unit: 's', ours, yardstick, ratio: ours / yardstick, target: '<= 1.5' },
+      {
+        what: '  against tools that find the files in memory',
+        unit: 's',
+        ours,
+        yardstick: warm,
+        ratio: ours / warm,
+        target: '',
+      },
       { what: 'memory growth meanwhile', unit: 'MB', ours: grown, yardstick: 64, ratio: grown / 64, target: '<= 1' },
     ];
   } finally {
@@ -95,7 +105,26 @@ async function backUp(berth, id) {
 /** Seconds for the plain tools on the same files, with the archive on the disk at the end as well. */
 async function pack(engine, instance) {
   const started = performance.now();
-  const script = `tar -C /home/container --exclude=.archive -cf - . | zstd -q -1 -o ${ARCHIVE} && sync ${ARCHIVE}`;
+  await inService(
+    engine,
+    instance,
+    `tar -C /home/container --exclude=.archive -cf - . | zstd -q -1 -o ${ARCHIVE} && sync ${ARCHIVE}`,
+  );
+  const seconds = (performance.now() - started) / 1000;
+  await inService(engine, instance, `rm ${ARCHIVE}`);
+  return seconds;
+}
+
+/**
+ * Has the kernel forget what it holds of the service's files. A backup reads a copy of the volume, of which nothing is in
+ * memory; tools that find all of it there are spared the disk.
+ */
+async function forgetFiles(engine, instance) {
+  const forget = 'dd iflag=nocache count=0 status=none if="$1"';
+  await inService(engine, instance, `find /home/container -type f -exec sh -c '${forget}' - {} ';'`);
+}
+
+async function inService(engine, instance, script) {
   const session = await engine.exec(instance, {
     command: ['/bin/sh', '-c', script],
     user: 0,
@@ -106,19 +135,7 @@ async function pack(engine, instance) {
   for (const stream of [session.stdout, session.stderr]) stream.resume();
   session.stdin.end();
   const code = await session.exit;
-  if (code !== 0) throw new Error(`tar and zstd ended with ${code}`);
-  const seconds = (performance.now() - started) / 1000;
-  const cleaning = await engine.exec(instance, {
-    command: ['/bin/rm', ARCHIVE],
-    user: 0,
-    group: 0,
-    cwd: '/',
-    environment: {},
-  });
-  cleaning.stdin.end();
-  for (const stream of [cleaning.stdout, cleaning.stderr]) stream.resume();
-  await cleaning.exit;
-  return seconds;
+  if (code !== 0) throw new Error(`${script} ended with ${code}`);
 }
 
 function residentMb({ child }) {

@@ -4,14 +4,18 @@ import { health } from './platform/observability/health.js';
 import { createLogger } from './platform/observability/logger.js';
 import { metrics } from './platform/observability/metrics.js';
 import { OperatorListener } from './platform/observability/operator-listener.js';
-import { startApi } from './roles/api.js';
-import { startBroker } from './roles/broker.js';
-import { startNode } from './roles/node.js';
-import { startWorker } from './roles/worker.js';
 import type { RunningRole, StartRole } from './roles/role.js';
 
-/** In the order in which they start: the node's packet filter is to stand before a worker starts anything behind it. */
-const ROLES: Record<Role, StartRole> = { api: startApi, node: startNode, worker: startWorker, broker: startBroker };
+/**
+ * In the order in which they start: the node's packet filter is to stand before a worker starts anything behind it. What a role
+ * is made of is loaded with it, so that a process has in it only what it is for.
+ */
+const ROLES: Record<Role, () => Promise<StartRole>> = {
+  api: async () => (await import('./roles/api.js')).startApi,
+  node: async () => (await import('./roles/node.js')).startNode,
+  worker: async () => (await import('./roles/worker.js')).startWorker,
+  broker: async () => (await import('./roles/broker.js')).startBroker,
+};
 
 /** What a graceful end may take before the process ends regardless. */
 const SHUTDOWN_MS = 45_000;
@@ -26,7 +30,7 @@ async function main(): Promise<void> {
   const operators = await OperatorListener.open({ host, port, metrics, health, log });
   const running: { name: Role; role: RunningRole }[] = [];
   for (const name of Object.keys(ROLES) as Role[])
-    if (config.roles.includes(name)) running.push({ name, role: await ROLES[name](config, log) });
+    if (config.roles.includes(name)) running.push({ name, role: await (await ROLES[name]())(config, log) });
 
   const end = async (signal: string): Promise<void> => {
     log.info({ signal }, 'ending');

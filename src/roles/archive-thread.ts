@@ -7,7 +7,7 @@ import type { ArchiveJob, ArchiveOrder, ArchiveOutcome, ArchiveParts, ErrorCopy 
 
 const parts = workerData as ArchiveParts;
 const direct = DirectPath.for(parts.engine.url, parts.socketDir);
-const archiver = new StreamingArchiver(createEngine(parts.engine), createBlobStore(parts.objects), direct);
+const archiver = new StreamingArchiver(createEngine(parts.engine), await createBlobStore(parts.objects), direct);
 const abort = new AbortController();
 
 /** What runs in a thread of the threaded archiver: one job, of which the outcome is told. */

@@ -1,6 +1,7 @@
 import { Global, Module } from '@nestjs/common';
 import { Config } from '../config/config.js';
 import { blobStoreOptions } from '../drivers/objects/blob-store.factory.js';
+import { BlobStore } from '../drivers/objects/blob-store.js';
 import { Packer } from '../modules/pages/lifecycle/packer.js';
 import { ThreadedPacker } from './threaded-packer.js';
 
@@ -10,8 +11,8 @@ import { ThreadedPacker } from './threaded-packer.js';
   providers: [
     {
       provide: Packer,
-      inject: [Config],
-      useFactory: (config: Config) => new ThreadedPacker(blobStoreOptions(config)),
+      inject: [Config, BlobStore],
+      useFactory: (config: Config, blobs: BlobStore) => new ThreadedPacker(blobStoreOptions(config), blobs),
     },
   ],
   exports: [Packer],

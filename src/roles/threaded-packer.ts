@@ -1,6 +1,6 @@
 import pLimit from 'p-limit';
 import { Worker } from 'node:worker_threads';
-import { createBlobStore, type BlobStoreOptions } from '../drivers/objects/blob-store.factory.js';
+import type { BlobStoreOptions } from '../drivers/objects/blob-store.factory.js';
 import { BlobError, type BlobErrorCode, type BlobStore } from '../drivers/objects/blob-store.js';
 import { ArchiveError } from '../modules/pages/archive/archive-error.js';
 import type { PackSummary } from '../modules/pages/archive/pack.js';
@@ -28,11 +28,13 @@ const HEAP = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 16 };
 /** Has each archive unpacked by a thread of its own, which ends with it, or when it takes too long. */
 export class ThreadedPacker extends Packer {
   private readonly slots = pLimit(AT_ONCE);
-  private readonly blobs: BlobStore;
 
-  constructor(private readonly objects: BlobStoreOptions) {
+  /** `objects` leads to `blobs`, which no thread can be handed. */
+  constructor(
+    private readonly objects: BlobStoreOptions,
+    private readonly blobs: BlobStore,
+  ) {
     super();
-    this.blobs = createBlobStore(objects);
   }
 
   override pack(fd: number, blobId: string, limits: ArchiveLimits): Promise<PackSummary> {

@@ -16,7 +16,9 @@ export function storageCommand(): Command {
       const { blobStoreOptions, createBlobStore } = await import('../../drivers/objects/blob-store.factory.js');
       const { copyBlobs } = await import('../../drivers/objects/copy-blobs.js');
       const config = loadConfig();
-      const [source, target] = [from, to].map((url) => createBlobStore(blobStoreOptions(config, url)));
+      const [source, target] = await Promise.all(
+        [from, to].map((url) => createBlobStore(blobStoreOptions(config, url))),
+      );
       const progress = (done: number): void => void process.stderr.write(`\r${done} looked at`);
       const result = await copyBlobs(source!, target!, process.stderr.isTTY ? progress : undefined);
       if (process.stderr.isTTY) process.stderr.write('\n');

@@ -2,22 +2,37 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { chmodSync, mkdirSync, rmSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { EngineError, WORKSHOP_FOLDER, type ExecSession } from './engine.js';
+import { NamedPipe } from './named-pipe.js';
+
+type Start = (command: string[]) => Promise<ExecSession>;
 
 const CONNECT_MS = 10_000;
 /** What fits in the address of a Unix socket, without a workshop's name and a socket's. */
 const LONGEST_FOLDER = 107 - '/fil-00000000000000000000000000'.length - '/00000000'.length;
 
-/** Connects its input and output to a socket and becomes the program named after it. */
+/** F_SETPIPE_SZ of <linux/fcntl.h>, which Perl has no name for, and what anybody may ask for. */
+const SET_PIPE_SIZE = 1031;
+const PIPE_BYTES = 1024 * 1024;
+
+/**
+ * Connects its input and output to a socket, or its output to a pipe if one is there, and becomes the program named after it.
+ * Once it has connected, the pipe is open.
+ */
 const CONNECT = String.raw`
 use strict;
 use Socket;
 my ($path, @command) = @ARGV;
+my $pipe;
+if (-p "$path.out") {
+  open $pipe, '>', "$path.out" or die "pipe: $!\n";
+  fcntl $pipe, ${SET_PIPE_SIZE}, ${PIPE_BYTES};
+}
 socket my $socket, PF_UNIX, SOCK_STREAM, 0 or die "socket: $!\n";
 connect $socket, pack_sockaddr_un($path) or die "connect: $!\n";
 open STDIN, '<&', $socket or die "input: $!\n";
-open STDOUT, '>&', $socket or die "output: $!\n";
+open STDOUT, '>&', $pipe // $socket or die "output: $!\n";
 exec { $command[0] } @command or die "exec: $!\n";
 `;
 
@@ -53,19 +68,34 @@ export class DirectPath {
   }
 
   /** Has a program started by `start`, which is given the command, and answers with the streams that it talks by. */
-  async open(
-    workshop: string,
-    command: string[],
-    start: (command: string[]) => Promise<ExecSession>,
-  ): Promise<ExecSession> {
-    const name = randomBytes(4).toString('hex');
-    const server = await listen(join(this.folderOf(workshop), name));
+  async open(workshop: string, command: string[], start: Start): Promise<ExecSession> {
+    return this.connect(join(this.folderOf(workshop), newName()), command, start);
+  }
+
+  /** As `open`, for a program with much to tell: each piece of its output is overwritten when the next one is asked for. */
+  async openOutput(workshop: string, command: string[], start: Start): Promise<[ExecSession, AsyncIterable<Buffer>]> {
+    const path = join(this.folderOf(workshop), newName());
+    const pipe = await NamedPipe.make(`${path}.out`);
+    try {
+      const session = await this.connect(path, command, start);
+      pipe.hide();
+      return [session, pipe.pieces()];
+    } catch (error) {
+      await pipe.close();
+      throw error;
+    }
+  }
+
+  private async connect(path: string, command: string[], start: Start): Promise<ExecSession> {
+    const seen = `${WORKSHOP_FOLDER}/${basename(path)}`;
+    const workshop = basename(dirname(path));
+    const server = await listen(path);
     try {
       const connected = once(server, 'connection', { signal: AbortSignal.timeout(CONNECT_MS) }).catch(() => {
         throw new EngineError('timeout', `The program in ${workshop} did not connect in time`);
       }) as Promise<[Socket]>;
       connected.catch(() => {});
-      const session = await start(['/usr/bin/perl', '-e', CONNECT, `${WORKSHOP_FOLDER}/${name}`, ...command]);
+      const session = await start(['/usr/bin/perl', '-e', CONNECT, seen, ...command]);
       // Nothing comes by it, but its end.
       session.stdout.resume();
       const ended = session.exit.then((code) => {
@@ -84,6 +114,10 @@ export class DirectPath {
       server.close();
     }
   }
+}
+
+function newName(): string {
+  return randomBytes(4).toString('hex');
 }
 
 async function listen(path: string): Promise<Server> {

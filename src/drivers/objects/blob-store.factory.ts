@@ -2,7 +2,6 @@ import { fileURLToPath } from 'node:url';
 import type { Config } from '../../config/config.js';
 import type { BlobStore } from './blob-store.js';
 import { LocalBlobStore } from './local/local-blob-store.js';
-import { S3BlobStore } from './s3/s3-blob-store.js';
 
 export interface BlobStoreOptions {
   url: string;
@@ -17,12 +16,15 @@ export function blobStoreOptions(config: Config, url = config.require('objectSto
   return { url, s3Region, s3Endpoint };
 }
 
-/** `file:/path` is a folder of this machine, `s3://bucket/prefix` a bucket of an S3 store or a part of one. */
-export function createBlobStore({ url, s3Region = 'us-east-1', s3Endpoint }: BlobStoreOptions): BlobStore {
+/** `file:/path` is a folder of this machine, `s3://bucket/prefix` a bucket of an S3 store or a part of one. The way
+ * to S3 is loaded only where it is gone: it takes longer than most of what threads of their own do, and 20 MB of memory. */
+export async function createBlobStore(options: BlobStoreOptions): Promise<BlobStore> {
+  const { url, s3Region = 'us-east-1', s3Endpoint } = options;
   if (url.startsWith('file:/')) return new LocalBlobStore(fileURLToPath(url));
   const [, bucket, path = ''] = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/([^?#]*))?$/.exec(url) ?? [];
   if (bucket === undefined) throw new Error('The address of the object store is file:/path or s3://bucket/prefix');
   const folder = decodeURIComponent(path).replace(/\/+$/, '');
+  const { S3BlobStore } = await import('./s3/s3-blob-store.js');
   return new S3BlobStore({
     bucket,
     prefix: folder === '' ? '' : `${folder}/`,

@@ -16,7 +16,8 @@ export abstract class BlobStore {
 
   /**
    * Takes a blob in as its bytes come, and counts and hashes them on the way. When `source` fails, that error comes through
-   * and nothing is kept; `BlobError('full')` when there is no room for it.
+   * and nothing is kept; `BlobError('full')` when there is no room for it. A piece may be overwritten once the next one is
+   * asked for.
    */
   abstract put(blobId: string, source: AsyncIterable<Uint8Array>, hint?: PutHint): Promise<StoredBlob>;
   /** The bytes of the blob, or those of a range; `BlobError('not_found')` when there is none. */

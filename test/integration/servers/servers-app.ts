@@ -161,7 +161,7 @@ class TestEngineModule {
 @Module({})
 class TestModule {}
 
-function context(
+async function context(
   settings: Record<string, string>,
   engine: Engine,
   modules: (Type | DynamicModule)[],
@@ -180,7 +180,7 @@ function context(
         inject: [Redis],
         useFactory: (redis: Redis) => ({ prefix: 'berth', createClient: () => redis.createForQueue() }),
       }),
-      TestEngineModule.of(engine, createBlobStore({ url: config.require('objectStoreUrl') }), providers),
+      TestEngineModule.of(engine, await createBlobStore({ url: config.require('objectStoreUrl') }), providers),
       EventsModule,
       OperationsModule,
       ...modules,

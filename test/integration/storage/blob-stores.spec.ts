@@ -20,7 +20,7 @@ const TARGETS: Record<string, () => Promise<Target>> = {
   'files of this machine': async () => {
     const folder = mkdtempSync(join(tmpdir(), 'berth-contract-'));
     return {
-      store: createBlobStore({ url: pathToFileURL(folder).href }),
+      store: await createBlobStore({ url: pathToFileURL(folder).href }),
       remains: () => filesBelow(folder),
       close: async () => rmSync(folder, { recursive: true, force: true }),
     };
@@ -28,7 +28,7 @@ const TARGETS: Record<string, () => Promise<Target>> = {
   'a store that speaks S3': async () => {
     const server = await S3Server.start();
     return {
-      store: createBlobStore({ url: 's3://blobs/some/prefix', s3Endpoint: server.endpoint }),
+      store: await createBlobStore({ url: 's3://blobs/some/prefix', s3Endpoint: server.endpoint }),
       // Parts stay with this server whoever aborts their upload, as it does not know how to: that it was told is what counts.
       remains: () => {
         const begun = server.requests.filter((line) => /^POST .*[?&]uploads/.test(line));
@@ -94,6 +94,20 @@ describe.each(Object.entries(TARGETS))('%s', (_name, open) => {
       expect(Math.abs((await store.stat(stored.blobId)).modifiedAt.getTime() - Date.now())).toBeLessThan(60_000);
       await store.delete(stored.blobId);
     }
+  });
+
+  test('takes what comes in one buffer over and over', async () => {
+    const content = randomBytes(20 * 1024 * 1024 + 3);
+    const buffer = Buffer.alloc(100_000);
+    const overwritten = async function* (): AsyncGenerator<Buffer> {
+      for (let at = 0; at < content.length; at += buffer.length) {
+        yield buffer.subarray(0, content.copy(buffer, 0, at));
+        buffer.fill(0);
+      }
+    };
+    const { blobId } = await store.put(store.newId(), overwritten());
+    expect((await whole(blobId)).equals(content)).toBe(true);
+    await store.delete(blobId);
   });
 
   test('gives parts, as a stream and at once', async () => {
@@ -163,8 +177,8 @@ describe.each(Object.entries(TARGETS))('%s', (_name, open) => {
 
 test('a store that is away says so', async () => {
   const server = await S3Server.start();
-  const store = createBlobStore({ url: 's3://blobs', s3Endpoint: server.endpoint });
-  const wrong = createBlobStore({ url: 's3://no-such-bucket', s3Endpoint: server.endpoint });
+  const store = await createBlobStore({ url: 's3://blobs', s3Endpoint: server.endpoint });
+  const wrong = await createBlobStore({ url: 's3://no-such-bucket', s3Endpoint: server.endpoint });
   const { blobId } = await store.put(store.newId(), Readable.from([Buffer.from('x')]));
   const one = (): Readable => Readable.from([Buffer.from('x')]);
   for (const failure of await failures(wrong.check(), wrong.put(wrong.newId(), one()))) {
@@ -184,7 +198,7 @@ test('a store that is away says so', async () => {
 
 test.each(['s3:', 's3://', 's3://X', 's3://a', 's3://bucket?x=1', 'https://bucket.example', 'folder'])(
   '%s is no address of a store',
-  (url) => expect(() => createBlobStore({ url })).toThrow(/file:\/path or s3:\/\//),
+  (url) => expect(createBlobStore({ url })).rejects.toThrow(/file:\/path or s3:\/\//),
 );
 
 /** Why each of them failed, all heard from the beginning; null for what did not. */

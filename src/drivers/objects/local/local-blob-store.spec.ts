@@ -231,10 +231,10 @@ describe('blobs as files', () => {
     }
   });
 
-  test('addresses', () => {
-    expect(createBlobStore({ url: 'file:///tmp/with%20blank' })).toBeInstanceOf(LocalBlobStore);
+  test('addresses', async () => {
+    expect(await createBlobStore({ url: 'file:///tmp/with%20blank' })).toBeInstanceOf(LocalBlobStore);
     for (const url of ['', '/tmp', 'file:relative', 'http://host/'])
-      expect(() => createBlobStore({ url })).toThrow(/file:/);
+      await expect(createBlobStore({ url })).rejects.toThrow(/file:/);
   });
 });
 

@@ -77,7 +77,8 @@ export class S3BlobStore extends BlobStore {
         for await (const chunk of source) {
           size += chunk.length;
           hash.update(chunk);
-          yield chunk;
+          // The client holds on to it until a part is full.
+          yield Buffer.from(chunk);
         }
       } catch (error) {
         failure = { error };

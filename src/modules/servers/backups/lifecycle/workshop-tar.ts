@@ -19,8 +19,7 @@ const PACK = [
   '--blocking-factor=512',
   '--pax-option=delete=atime,delete=ctime',
   ...AS_THEY_ARE,
-  // With one thread it does not keep up with what feeds it, and more than two would not be fed.
-  '--use-compress-program=zstd -q -1 -T2',
+  '--use-compress-program=zstd -q -1',
   '.',
 ];
 const UNPACK = [
@@ -61,20 +60,25 @@ export class WorkshopTar {
     private readonly direct: DirectPath | null,
   ) {}
 
-  /** The archive of the workshop's volume. It fails at its end when the archive is not whole. */
+  /**
+   * The archive of the workshop's volume. It fails at its end when the archive is not whole. Each piece may be overwritten
+   * when the next one is asked for.
+   */
   async *pack(name: string, signal: AbortSignal): AsyncGenerator<Buffer, void> {
-    const session = await this.connect(name, PACK);
+    const [session, output] = await this.connectOutput(name, PACK);
     const stop = endOn(signal, session);
     const words = listen(session);
     session.stdin.end();
+    let ended = false;
     try {
-      for await (const chunk of session.stdout) yield chunk as Buffer;
+      yield* output;
+      ended = true;
       signal.throwIfAborted();
       await mustSucceed('tar', session, words);
     } finally {
       stop();
       // Whoever reads may have given up half-way; of what has ended nothing is left to end.
-      if (!session.stdout.readableEnded) void session.kill().catch(() => undefined);
+      if (!ended) void session.kill().catch(() => undefined);
     }
   }
 
@@ -112,6 +116,13 @@ export class WorkshopTar {
   private async connect(name: string, command: string[]): Promise<ExecSession> {
     const start = (wanted: string[]) => this.run(name, wanted);
     return this.direct?.open(name, command, start) ?? start(command);
+  }
+
+  private async connectOutput(name: string, command: string[]): Promise<[ExecSession, AsyncIterable<Buffer>]> {
+    const start = (wanted: string[]) => this.run(name, wanted);
+    if (this.direct) return this.direct.openOutput(name, command, start);
+    const session = await start(command);
+    return [session, session.stdout as AsyncIterable<Buffer>];
   }
 
   private run(name: string, command: string[]): Promise<ExecSession> {
