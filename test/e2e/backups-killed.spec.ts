@@ -7,13 +7,13 @@ import { engineName } from '../../src/modules/servers/server.operations.js';
 import type { Api } from '../support/api.js';
 import type { FaultPoint } from '../support/engine-proxy.js';
 import { createServer, Hosting, onEngine, reach, type Server } from './support/hosting.js';
-import { KilledWorker, pointsOf } from './support/killed-worker.js';
+import { KilledWorker, pointsOf, underWay } from './support/killed-worker.js';
 import { Program } from './support/program.js';
 
 jest.setTimeout(600_000);
 
 /** Each is interrupted at several of the points, one after the other. */
-const SERVICES = 6;
+const SERVICES = 3;
 
 interface BackupRow {
   server_id: string;
@@ -33,10 +33,10 @@ function ofWorkshop({ what, occurrence, when }: FaultPoint): string {
 }
 
 /**
- * A worker is killed at every point of a backup and of a restore. Many points are tried at once, on services of their own, and
- * the workers that follow have to bring every service to the same end.
+ * A worker is killed in a backup and in a restore while the engine is busy with any of its requests. Several points are tried
+ * at once, on services of their own, and the workers that follow have to bring every service to the same end.
  */
-onEngine('a worker that is killed at any point of a backup or a restore', () => {
+onEngine('a worker that is killed in the middle of a backup or a restore', () => {
   let hosting: Hosting;
   let worker: KilledWorker;
   let api: Api;
@@ -70,14 +70,8 @@ onEngine('a worker that is killed at any point of a backup or a restore', () => 
     await ask();
     await hosting.untilQuiet();
     const [{ id }] = (await hosting.rows<{ id: string }>('SELECT id FROM servers')) as [{ id: string }];
-    const all = pointsOf(worker.proxy.requestsOf(engineName(id), before)).filter(
-      (point) => !TIDIES_UP.test(point.what),
-    );
-    // What comes after a change that has ended is what comes before the next one; not so where our own side changes too.
-    return all.filter(({ what, when }, index) => {
-      const next = all[index + 1];
-      return when === 'before' || next === undefined || next.what.startsWith('wait for') || what.endsWith('/exec');
-    });
+    const all = underWay(pointsOf(worker.proxy.requestsOf(engineName(id), before)));
+    return all.filter(({ what }) => !TIDIES_UP.test(what));
   }
 
   async function backUp({ id }: Server): Promise<unknown> {

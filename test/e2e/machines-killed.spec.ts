@@ -6,8 +6,8 @@ import { KilledWorker, pointsOf } from './support/killed-worker.js';
 import { createMachine, redirect, SshKey, type Machine, type Redirection } from './support/machines.js';
 
 /**
- * A worker is killed where an operation on a machine is half done. The points are a choice: what services are made of has a
- * test of its own that tries every one, and machines go by the same moves.
+ * A worker is killed where an operation on a machine is half done. The points are a choice: every one is tried on the
+ * simulator, in test/integration/faults.
  */
 onEngine('a worker that is killed in the middle of a machine', () => {
   let hosting: Hosting;

@@ -3,7 +3,7 @@ import type { Api } from '../support/api.js';
 import type { EngineProxy, FaultPoint } from '../support/engine-proxy.js';
 import { until } from '../support/until.js';
 import { createServer, Hosting, onEngine, power, setVariable, type Server } from './support/hosting.js';
-import { KilledWorker, pointsOf } from './support/killed-worker.js';
+import { KilledWorker, pointsOf, underWay } from './support/killed-worker.js';
 import { Program } from './support/program.js';
 
 jest.setTimeout(600_000);
@@ -52,11 +52,11 @@ const CHANGES: Change[] = [
 ];
 
 /**
- * A worker is killed at every point of every operation: before each request to the engine has gone out, and after each was
- * done but not answered. All points of one kind of operation are tried at once, on several services: the requests are
- * held at their points, the worker is killed, and the next one has to bring every service to the same end.
+ * A worker is killed in every operation while the engine is busy with any of its requests. All points of one kind of
+ * operation are tried at once, on several services: the answers are held, the worker is killed, and the next one has to bring
+ * every service to the same end.
  */
-onEngine('a worker that is killed at any point', () => {
+onEngine('a worker that is killed while the engine is busy', () => {
   let hosting: Hosting;
   let proxy: EngineProxy;
   let worker: KilledWorker;
@@ -83,13 +83,13 @@ onEngine('a worker that is killed at any point', () => {
     const pilot = await createServer(api);
     const name = engineName(pilot.id);
     await hosting.untilQuiet();
-    points.set('create', pointsOf(proxy.requestsOf(name)));
+    points.set('create', underWay(pointsOf(proxy.requestsOf(name))));
     for (const change of CHANGES) {
       const before = proxy.seen.length;
       await change.ask(api, pilot.id);
       await hosting.untilQuiet();
       await expectNoFailure();
-      points.set(change.name, pointsOf(proxy.requestsOf(name, before)));
+      points.set(change.name, underWay(pointsOf(proxy.requestsOf(name, before))));
     }
   }
 

@@ -13,7 +13,7 @@ import type { Principal } from '../../../src/platform/auth/principal.js';
 import { Operation } from '../../../src/platform/operations/operation.entity.js';
 import { until } from '../../support/until.js';
 import { ServersApp } from '../servers/servers-app.js';
-import { CallPlan, faultsOf, MortalEngine, type Fault } from './mortal-engine.js';
+import { FaultRun, type Change } from './fault-run.js';
 
 const WANTED = {
   name: 'tested',
@@ -25,42 +25,23 @@ const WANTED = {
 };
 
 /** One kind of change to a machine, and what the machine is afterwards. */
-interface Change {
-  name: string;
-  type: string;
-  /** Makes a machine that it can be asked of; a running one when left out. */
-  prepare?(): Promise<string>;
-  ask(id: string): Promise<unknown>;
+interface MachineChange extends Change {
   /** Afterwards; null when there is none. */
   done: string | null;
   /** The same when a call of this kind fails for good. */
   failed(method: string): string | null;
 }
 
-/** One machine with one fault ahead of it. */
-interface Case {
-  change: Change;
-  fault: Fault | null;
-  id: string;
-}
-
 let app: ServersApp;
 let caller: Principal;
-const plan = new CallPlan();
-const events: string[] = [];
-const watching = new AbortController();
+let faults: FaultRun<MachineChange>;
 
 const service = <T>(type: new (...args: never[]) => T): T => app.api.get(type);
 const rows = () => app.database.source.manager;
 const power = (id: string, action: 'start' | 'stop' | 'restart') =>
   service(MachinePowerService).send(caller, id, action);
 
-async function quiet(ids: string[]): Promise<void> {
-  await until('the end of all operations', async () => {
-    const open = await rows().find(Operation, { select: { resourceId: true, activeKey: true } });
-    return open.every(({ resourceId, activeKey }) => activeKey === null || !ids.includes(resourceId));
-  });
-}
+const quiet = (ids: string[]): Promise<void> => faults.quiet(ids);
 
 async function running(): Promise<string> {
   const { id } = await service(MachinesService).create(caller, WANTED);
@@ -108,12 +89,12 @@ async function firstSnapshot(id: string): Promise<string> {
   return (await service(SnapshotsService).list(caller, id))[0]!.id;
 }
 
-const CHANGES: Change[] = [
+const CHANGES: MachineChange[] = [
   {
     name: 'create',
     type: 'lxc.create',
-    prepare: async () => (await service(MachinesService).create(caller, WANTED)).id,
-    ask: async () => {},
+    prepare: null,
+    ask: async () => (await service(MachinesService).create(caller, WANTED)).id,
     done: 'RUNNING',
     failed: () => 'INSTALL_FAILED',
   },
@@ -128,6 +109,7 @@ const CHANGES: Change[] = [
   {
     name: 'resize',
     type: 'lxc.resize',
+    prepare: running,
     ask: (id) => service(MachineResizeService).resize(caller, id, { cpu: 2, ramMb: 1024, diskGb: 5 }),
     done: 'RUNNING',
     failed: () => 'RUNNING',
@@ -135,6 +117,7 @@ const CHANGES: Change[] = [
   {
     name: 'port added',
     type: 'lxc.ports',
+    prepare: running,
     ask: (id) => service(MachinePortsService).add(caller, id, { targetPort: 22, protocol: 'tcp' }),
     done: 'RUNNING',
     failed: () => 'RUNNING',
@@ -150,6 +133,7 @@ const CHANGES: Change[] = [
   {
     name: 'snapshot made',
     type: 'lxc.snapshot',
+    prepare: running,
     ask: (id) => service(SnapshotsService).create(caller, id, {}),
     done: 'RUNNING',
     failed: () => 'RUNNING',
@@ -178,10 +162,18 @@ const CHANGES: Change[] = [
     done: 'RUNNING',
     failed: () => 'STOPPED',
   },
-  { name: 'stop', type: 'lxc.power', ask: (id) => power(id, 'stop'), done: 'STOPPED', failed: () => 'RUNNING' },
+  {
+    name: 'stop',
+    type: 'lxc.power',
+    prepare: running,
+    ask: (id) => power(id, 'stop'),
+    done: 'STOPPED',
+    failed: () => 'RUNNING',
+  },
   {
     name: 'restart',
     type: 'lxc.power',
+    prepare: running,
     ask: (id) => power(id, 'restart'),
     done: 'RUNNING',
     failed: (method) => (method === 'startInstance' ? 'STOPPED' : 'RUNNING'),
@@ -196,100 +188,24 @@ const CHANGES: Change[] = [
   },
 ];
 
-/**
- * Every call that an operation on a machine makes goes wrong in every way: the engine is away, it is gone before it says that it
- * is done, it cannot, and the worker dies before and after. All of them at once, each on a machine of its own. The engine is
- * simulated; a worker that is killed at a real one has tests of its own.
- */
 describe('any call that goes wrong', () => {
-  /** What each change asks of the engine when nothing happens, and what comes of it. */
-  const undisturbed = new Map<Change, { calls: string[]; events: string[] }>();
-  let cases: Case[] = [];
-
   beforeAll(async () => {
     app = await ServersApp.start({ PORT_RANGE: '26000-26999', STOP_TIMEOUT_SECONDS: '2' }, [LxcModule]);
     caller = await app.makeCaller('ada');
     await app.database.source.query("UPDATE plans SET machines = 1000 WHERE id = 'pro'");
-    app.engine.watch(
-      ({ instance, kind }) => events.push(`${instance} ${kind}`),
-      () => {},
-      watching.signal,
-    );
-    await worker();
-    const pilots = await prepared(CHANGES.map((change) => ({ change, fault: null })));
-    // A worker that takes up what it did not see begin.
-    await worker();
-    await quiet(pilots.map(({ id }) => id));
-    for (const { change, id } of pilots)
-      undisturbed.set(change, { calls: plan.callsOf(engineName(id)), events: eventsOf(id) });
-
-    const all = CHANGES.flatMap((change) =>
-      faultsOf(undisturbed.get(change)!.calls).map((fault) => ({ change, fault })),
-    );
-    cases = await prepared(all);
-    await letThemDie();
-    await quiet(cases.map(({ id }) => id));
+    faults = new FaultRun({
+      app,
+      engineName,
+      kinds: ['away', 'unheard', 'broken', 'dies before', 'dies after'],
+      startWorker: ({ engine }) => app.startWorker([LxcWorkerModule], [{ provide: Engine, useValue: engine }]),
+    });
+    await faults.run(CHANGES);
   }, 300_000);
 
   afterAll(async () => {
-    watching.abort();
+    faults?.stop();
     await app?.close();
   });
-
-  /** A worker that leaves to the operations what they leave behind. */
-  async function worker(): Promise<MortalEngine> {
-    const mortal = new MortalEngine(app.engine, plan);
-    const context = await app.startWorker([LxcWorkerModule], [{ provide: Engine, useValue: mortal.engine }]);
-    jest.spyOn(context.get(LeftoversWorker), 'reconcile').mockResolvedValue();
-    return mortal;
-  }
-
-  /** Machines that were asked to change, with what goes wrong ahead of them, and no worker that has begun. */
-  async function prepared(wanted: Omit<Case, 'id'>[]): Promise<Case[]> {
-    const isMade = ({ change }: Omit<Case, 'id'>) => change.prepare !== undefined && change.name === 'create';
-    const ready = await Promise.all(
-      wanted.map(async (one) => ({ ...one, id: isMade(one) ? '' : await (one.change.prepare ?? running)() })),
-    );
-    await app.stopWorkers();
-    await app.database.database.transaction(({ manager }) =>
-      manager.query("DELETE FROM operations WHERE status NOT IN ('QUEUED', 'RUNNING')"),
-    );
-    for (const one of ready) {
-      if (isMade(one)) one.id = await one.change.prepare!();
-      plan.begin(engineName(one.id), one.fault ?? undefined);
-      events.splice(0, events.length, ...events.filter((event) => !event.startsWith(engineName(one.id))));
-    }
-    // Some of them answer only when the operation has ended.
-    for (const { change, id } of ready) void change.ask(id).catch(() => undefined);
-    await until(
-      'all are asked for',
-      async () => (await rows().countBy(Operation, { status: 'QUEUED' })) === ready.length,
-    );
-    return ready;
-  }
-
-  /** Lets worker after worker die where it stands, as others can come to their points only then. */
-  async function letThemDie(): Promise<void> {
-    for (;;) {
-      const mortal = await worker();
-      await until('it stands or nothing is left', async () => {
-        if (plan.quietFor < 700) return false;
-        return mortal.stands || (await rows().countBy(Operation, [{ status: 'QUEUED' }, { status: 'RUNNING' }])) === 0;
-      });
-      if (!mortal.stands) return;
-      mortal.die();
-      // What it holds is nobody's any more. It may just be writing to some of the rows.
-      await app.database.database.transaction(({ manager }) =>
-        manager.query(
-          "UPDATE operations SET lease_owner = 'the dead', lease_until = '2000-01-01', due_at = UTC_TIMESTAMP(3) WHERE status = 'RUNNING'",
-        ),
-      );
-      await app.stopWorkers();
-    }
-  }
-
-  const eventsOf = (id: string): string[] =>
-    events.flatMap((event) => (event.startsWith(engineName(id)) ? event.split(' ')[1]! : []));
 
   /** What a machine is by its rows, and what it is in the engine. */
   async function bothSides(id: string): Promise<{ rows: unknown; engine: unknown }> {
@@ -317,14 +233,14 @@ describe('any call that goes wrong', () => {
   }
 
   test('comes to all of them', () => {
-    expect(plan.ahead).toEqual([]);
-    expect(cases.length).toBeGreaterThan(80);
+    expect(faults.ahead).toEqual([]);
+    expect(faults.cases.length).toBeGreaterThan(80);
   });
 
   test.each(CHANGES)('$name: ends once, and the rows say what there is', async (change) => {
-    const mine = cases.filter((one) => one.change === change);
-    const { calls, events: wanted } = undisturbed.get(change)!;
-    expect(mine.length).toBe(faultsOf(calls).length);
+    const mine = faults.cases.filter((one) => one.change === change);
+    const { calls, events: wanted } = faults.undisturbed.get(change)!;
+    expect(mine.length).toBe(faults.faultsOf(change).length);
     const found = await Promise.all(
       mine.map(async ({ fault, id }) => {
         const ends = await rows().findBy(Operation, { resourceId: id });
@@ -336,7 +252,7 @@ describe('any call that goes wrong', () => {
           machine: row?.status ?? null,
           engine: sides?.engine ?? null,
           rows: sides?.rows ?? null,
-          events: fault!.kind === 'broken' ? null : eventsOf(id),
+          events: fault!.kind === 'broken' ? null : faults.eventsOf(id),
         };
       }),
     );

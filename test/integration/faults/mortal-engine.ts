@@ -1,30 +1,43 @@
 import { Engine, EngineError } from '../../../src/drivers/engine/engine.js';
 import type { EngineMethod } from '../../../src/drivers/engine/simulator/simulator-faults.js';
+import { engineName, ownerOf } from '../../../src/modules/servers/server.operations.js';
 
 /** Calls that change nothing: whether they were answered makes no difference to what is there. */
-const READS: readonly string[] = ['getInstance', 'listSnapshots', 'instanceUsage'];
+const READS: readonly string[] = [
+  'getInstance',
+  'getVolume',
+  'listInstances',
+  'listVolumes',
+  'listSnapshots',
+  'instanceUsage',
+  'volumeUsage',
+  'installExit',
+  'lastExit',
+  'consoleLog',
+];
 /** A start is tried three times within its step, and a step three times. */
 const TRIES = (method: string): number => (method === 'startInstance' ? 9 : 3);
 
-/** What becomes of one call about a machine. */
+/**
+ * `away`: the engine is not there. `unheard`: it does it and is gone before it says so. `broken`: it cannot, however often it
+ * is asked. `dies before` and `dies after`: the worker is no more, before the engine has done it or after.
+ */
+export type FaultKind = 'away' | 'unheard' | 'broken' | 'dies before' | 'dies after';
+
+/** What becomes of one call about a thing. */
 export interface Fault {
-  /** Which of the calls about it, from 1. */
+  /** Which of the calls about it, from 1; questions that are repeated until the next change count once. */
   nth: number;
-  /**
-   * `away`: the engine is not there. `unheard`: it does it and is gone before it says so. `broken`: it cannot, however often it
-   * is asked. `dies before` and `dies after`: the worker is no more, before the engine has done it or after.
-   */
-  kind: 'away' | 'unheard' | 'broken' | 'dies before' | 'dies after';
+  kind: FaultKind;
 }
 
-/** Every fault that can come to an operation that makes these calls. */
-export function faultsOf(calls: readonly string[]): Fault[] {
-  return calls.flatMap((method, index): Fault[] => {
-    const kinds: Fault['kind'][] = READS.includes(method)
-      ? ['away', 'broken', 'dies before']
-      : ['away', 'unheard', 'broken', 'dies before', 'dies after'];
-    return kinds.map((kind) => ({ nth: index + 1, kind }));
-  });
+/** Every fault of these kinds that can come to an operation that makes these calls. */
+export function faultsOf(calls: readonly string[], kinds: readonly FaultKind[]): Fault[] {
+  return calls.flatMap((method, index) =>
+    kinds
+      .filter((kind) => !READS.includes(method) || (kind !== 'unheard' && kind !== 'dies after'))
+      .map((kind) => ({ nth: index + 1, kind })),
+  );
 }
 
 interface Plan extends Fault {
@@ -59,13 +72,15 @@ export class CallPlan {
   }
 
   /** Notes the call, and says what becomes of it. */
-  next(name: string, method: string): Fault['kind'] | null {
+  next(subject: string, method: string): FaultKind | null {
     this.lastCall = Date.now();
+    const name = thingOf(subject);
     const calls = this.calls.get(name);
-    calls?.push(method);
     const plan = this.plans.get(name);
+    const counts = calls !== undefined && !isRepeated(calls, method);
+    if (counts) calls.push(method);
     if (!plan || !calls) return null;
-    if (plan.method === null && calls.length === plan.nth) {
+    if (counts && plan.method === null && calls.length === plan.nth) {
       plan.method = method;
       plan.left = plan.kind === 'broken' ? TRIES(method) : 1;
     }
@@ -73,6 +88,19 @@ export class CallPlan {
     plan.left--;
     return plan.kind;
   }
+}
+
+/** Whether it asks once more what was asked since the last change: how often that is depends on how long things take. */
+function isRepeated(calls: readonly string[], method: string): boolean {
+  if (!READS.includes(method)) return false;
+  const lastChange = calls.findLastIndex((call) => !READS.includes(call));
+  return calls.includes(method, lastChange + 1);
+}
+
+/** What is made for a change to a service counts as the service itself. */
+function thingOf(name: string): string {
+  const owner = ownerOf(name);
+  return owner ? engineName(owner.serverId) : name;
 }
 
 /** The engine as one worker sees it, which dies where the plan says so: from then on nothing of what it asks is done. */
