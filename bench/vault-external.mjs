@@ -9,7 +9,7 @@ const SUPPORT = join(import.meta.dirname, 'support');
 const ROUNDS = 5;
 const SECONDS = 4;
 // Long, as the path is: what the engine has not compiled yet is slow.
-const WARM_UP_SECONDS = 8;
+const WARM_UP_SECONDS = 15;
 const execute = promisify(execFile);
 
 export const name =
