@@ -16,8 +16,10 @@ export function blobStoreOptions(config: Config, url = config.require('objectSto
   return { url, s3Region, s3Endpoint };
 }
 
-/** `file:/path` is a folder of this machine, `s3://bucket/prefix` a bucket of an S3 store or a part of one. The way
- * to S3 is loaded only where it is gone: it takes longer than most of what threads of their own do, and 20 MB of memory. */
+/**
+ * `file:/path` is a folder of this machine, `s3://bucket/prefix` a bucket of an S3 store or a part of one. The client of S3 is
+ * loaded only where it is used: that takes longer than most of what a thread is made for.
+ */
 export async function createBlobStore(options: BlobStoreOptions): Promise<BlobStore> {
   const { url, s3Region = 'us-east-1', s3Endpoint } = options;
   if (url.startsWith('file:/')) return new LocalBlobStore(fileURLToPath(url));

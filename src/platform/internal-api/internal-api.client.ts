@@ -114,7 +114,7 @@ export class InternalApiClient {
   ): Promise<Buffer> {
     // Not `AbortSignal.timeout`: a broker asks hundreds of times a second, and each of those goes off in the end.
     const deadline = new AbortController();
-    const timer = setTimeout(() => deadline.abort(), timeoutMs);
+    const timer = setTimeout(() => deadline.abort(new Error(`No answer to ${path} in time`)), timeoutMs);
     try {
       const { statusCode, body } = await request(`${this.baseUrl}${path}`, {
         method,
