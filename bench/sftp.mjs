@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { BenchBerth, freePort, median, until } from './support/berth.mjs';
 
 const MEGABYTES = 256;
-const ROUNDS = 3;
+const ROUNDS = 9;
 const execute = promisify(execFile);
 const SSHD = '/usr/sbin/sshd';
 
