@@ -1,4 +1,4 @@
-import { randomUUIDv7 } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { DomainError, unavailable } from '../platform/errors/domain-error.js';
 import { LocalSlidingLog } from '../platform/http/sliding-log.js';
@@ -117,8 +117,7 @@ export class SecretReads {
 }
 
 function readOf({ serverId, address }: Caller, refused: string | null): VaultRead {
-  // Ordered in time: the log's index grows at its end.
-  return { id: randomUUIDv7(), serverId, address, at: new Date().toISOString(), refused };
+  return { id: randomUUID(), serverId, address, at: new Date().toISOString(), refused };
 }
 
 function remember(caller: Caller, secrets: LastServed): void {
