@@ -7,7 +7,7 @@ import { engineName } from '../../src/modules/servers/server.operations.js';
 import type { Api } from '../support/api.js';
 import type { FaultPoint } from '../support/engine-proxy.js';
 import { createServer, Hosting, onEngine, reach, type Server } from './support/hosting.js';
-import { KilledWorker, pointsOf, underWay } from './support/killed-worker.js';
+import { KilledWorker, pointsUnderWay } from './support/killed-worker.js';
 import { Program } from './support/program.js';
 
 jest.setTimeout(600_000);
@@ -70,7 +70,7 @@ onEngine('a worker that is killed in the middle of a backup or a restore', () =>
     await ask();
     await hosting.untilQuiet();
     const [{ id }] = (await hosting.rows<{ id: string }>('SELECT id FROM servers')) as [{ id: string }];
-    const all = underWay(pointsOf(worker.proxy.requestsOf(engineName(id), before)));
+    const all = pointsUnderWay(worker.proxy.requestsOf(engineName(id), before));
     return all.filter(({ what }) => !TIDIES_UP.test(what));
   }
 

@@ -3,7 +3,7 @@ import type { Api } from '../support/api.js';
 import type { EngineProxy, FaultPoint } from '../support/engine-proxy.js';
 import { until } from '../support/until.js';
 import { createServer, Hosting, onEngine, power, setVariable, type Server } from './support/hosting.js';
-import { KilledWorker, pointsOf, underWay } from './support/killed-worker.js';
+import { KilledWorker, pointsUnderWay } from './support/killed-worker.js';
 import { Program } from './support/program.js';
 
 jest.setTimeout(600_000);
@@ -83,13 +83,13 @@ onEngine('a worker that is killed while the engine is busy', () => {
     const pilot = await createServer(api);
     const name = engineName(pilot.id);
     await hosting.untilQuiet();
-    points.set('create', underWay(pointsOf(proxy.requestsOf(name))));
+    points.set('create', pointsUnderWay(proxy.requestsOf(name)));
     for (const change of CHANGES) {
       const before = proxy.seen.length;
       await change.ask(api, pilot.id);
       await hosting.untilQuiet();
       await expectNoFailure();
-      points.set(change.name, underWay(pointsOf(proxy.requestsOf(name, before))));
+      points.set(change.name, pointsUnderWay(proxy.requestsOf(name, before)));
     }
   }
 

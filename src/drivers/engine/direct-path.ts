@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { chmodSync, mkdirSync, rmSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
-import { basename, dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { EngineError, WORKSHOP_FOLDER, type ExecSession } from './engine.js';
-import { NamedPipe } from './named-pipe.js';
+import { NamedPipe, PIPE_BYTES } from './named-pipe.js';
 
 type Start = (command: string[]) => Promise<ExecSession>;
 
@@ -12,9 +12,8 @@ const CONNECT_MS = 10_000;
 /** What fits in the address of a Unix socket, without a workshop's name and a socket's. */
 const LONGEST_FOLDER = 107 - '/fil-00000000000000000000000000'.length - '/00000000'.length;
 
-/** F_SETPIPE_SZ of <linux/fcntl.h>, which Perl has no name for, and what anybody may ask for. */
+/** F_SETPIPE_SZ of <linux/fcntl.h>, which Perl has no name for. */
 const SET_PIPE_SIZE = 1031;
-const PIPE_BYTES = 1024 * 1024;
 
 /**
  * Connects its input and output to a socket, or its output to a pipe if one is there, and becomes the program named after it.
@@ -69,15 +68,15 @@ export class DirectPath {
 
   /** Has a program started by `start`, which is given the command, and answers with the streams that it talks by. */
   async open(workshop: string, command: string[], start: Start): Promise<ExecSession> {
-    return this.connect(join(this.folderOf(workshop), newName()), command, start);
+    return this.connect(workshop, newName(), command, start);
   }
 
   /** As `open`, for a program with much to tell: each piece of its output is overwritten when the next one is asked for. */
   async openOutput(workshop: string, command: string[], start: Start): Promise<[ExecSession, AsyncIterable<Buffer>]> {
-    const path = join(this.folderOf(workshop), newName());
-    const pipe = await NamedPipe.make(`${path}.out`);
+    const name = newName();
+    const pipe = await NamedPipe.make(join(this.folderOf(workshop), `${name}.out`));
     try {
-      const session = await this.connect(path, command, start);
+      const session = await this.connect(workshop, name, command, start);
       pipe.hide();
       return [session, pipe.pieces()];
     } catch (error) {
@@ -86,16 +85,14 @@ export class DirectPath {
     }
   }
 
-  private async connect(path: string, command: string[], start: Start): Promise<ExecSession> {
-    const seen = `${WORKSHOP_FOLDER}/${basename(path)}`;
-    const workshop = basename(dirname(path));
-    const server = await listen(path);
+  private async connect(workshop: string, name: string, command: string[], start: Start): Promise<ExecSession> {
+    const server = await listen(join(this.folderOf(workshop), name));
     try {
       const connected = once(server, 'connection', { signal: AbortSignal.timeout(CONNECT_MS) }).catch(() => {
         throw new EngineError('timeout', `The program in ${workshop} did not connect in time`);
       }) as Promise<[Socket]>;
       connected.catch(() => {});
-      const session = await start(['/usr/bin/perl', '-e', CONNECT, seen, ...command]);
+      const session = await start(['/usr/bin/perl', '-e', CONNECT, `${WORKSHOP_FOLDER}/${name}`, ...command]);
       // Nothing comes by it, but its end.
       session.stdout.resume();
       const ended = session.exit.then((code) => {

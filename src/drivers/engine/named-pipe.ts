@@ -3,8 +3,8 @@ import { close, constants, open, rmSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { promisify } from 'node:util';
 
-/** As much as a pipe holds at most, so that one call empties it. */
-const PIECE_BYTES = 1024 * 1024;
+/** The most that anybody may have a pipe hold; who reads takes as much, so that one call empties it. */
+export const PIPE_BYTES = 1024 * 1024;
 
 /**
  * The reading end of a pipe with a name, for output that is large: all of it is read into one buffer, where a socket puts
@@ -42,7 +42,7 @@ export class NamedPipe {
     const fd = this.fd;
     if (fd === null) throw new Error('The pipe is closed');
     this.fd = null;
-    const buffer = Buffer.allocUnsafeSlow(PIECE_BYTES);
+    const buffer = Buffer.allocUnsafeSlow(PIPE_BYTES);
     const state: { bytes: number; ended: boolean; failure: Error | null; wake: () => void } = {
       bytes: 0,
       ended: false,

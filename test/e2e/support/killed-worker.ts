@@ -86,6 +86,6 @@ export function pointsOf(requests: SeenRequest[]): FaultPoint[] {
  * Those at which the engine goes on by itself with what it was asked: what only a real one can do. All the others are tried on
  * the simulator, in test/integration/faults.
  */
-export function underWay(points: FaultPoint[]): FaultPoint[] {
-  return points.filter(({ what, when }) => when === 'after' && !what.startsWith('wait for '));
+export function pointsUnderWay(requests: SeenRequest[]): FaultPoint[] {
+  return pointsOf(requests).filter(({ what, when }) => when === 'after' && !what.startsWith('wait for '));
 }

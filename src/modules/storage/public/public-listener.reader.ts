@@ -29,6 +29,7 @@ import { ObjectSender, asAttachment } from '../objects/object-sender.reader.js';
 import { PublicObjects, type PublicAddress } from './public-objects.service.js';
 
 const PREFIX = '/storage/public/';
+const ROUTE = `${PREFIX}:bucketId/*key`;
 const METHODS = 'GET, HEAD, OPTIONS';
 /** How long others may keep an answer, and with it how long they may show what is not public any more. */
 const KEPT_SECONDS = 60;
@@ -76,7 +77,7 @@ export class PublicListener {
       const { url = '' } = request;
       const end = url.indexOf('?');
       const path = end === -1 ? url : url.slice(0, end);
-      Object.assign(request, { originalUrl: url, path, route: { path: `${PREFIX}:bucketId/*key` } });
+      Object.assign(request, { originalUrl: url, path, route: { path: ROUTE } });
       void enter(request as Request, response as Response, () => void this.answer(request, response, path));
     });
     this.server.headersTimeout = 15_000;
@@ -100,7 +101,7 @@ export class PublicListener {
     try {
       await this.handle(request, response, path);
     } catch (error) {
-      sendProblem(request, response, reportedProblem(error, this.log, 'public object'));
+      sendProblem(request, response, reportedProblem(error, this.log, ROUTE));
     }
   }
 
