@@ -8,7 +8,7 @@
 import { parseArgs } from 'node:util';
 import { takeLock } from './lib/lock.mjs';
 import { layoutOf } from './lib/layout.mjs';
-import { runChecks } from './lib/checks.mjs';
+import { CHECKS, runChecks } from './lib/checks.mjs';
 import { PROJECTS, runJest } from './lib/jest.mjs';
 import { Failure, Steps, printFailure } from './lib/terminal.mjs';
 import {
@@ -22,6 +22,10 @@ import {
 
 const STAGES = ['check', ...PROJECTS];
 const ON_ENGINE = ['engine', 'e2e', 'faults'];
+/** They run beside the faults, which take one daemon after the other away and leave the processors idle meanwhile. */
+const WITHOUT_DAEMONS = ['check', 'unit'];
+const NEEDS_DATABASE = CHECKS.filter(({ database }) => database).map(({ name }) => name);
+const NEEDS_NONE = CHECKS.filter(({ database }) => !database).map(({ name }) => name);
 
 function readOptions() {
   const { values, positionals } = parseArgs({
@@ -51,23 +55,33 @@ async function runStages(steps, { stages, patterns }) {
   process.once('exit', () => stack.imageBuild?.abandon());
   let engineReady = false;
   const total = { passed: 0, failed: 0 };
-  for (const stage of stages) {
-    if (interrupted) throw new Failure('interrupted');
+  /** @param {string} stage @param {string[]} [checks] */
+  const run = async (stage, checks) => {
     const started = Date.now();
+    const { passed, failed, skipped } =
+      stage === 'check' ? await checkStage(steps, checks) : await runJest(stage, stack, patterns);
+    total.passed += passed;
+    total.failed += failed;
+    const aside = skipped > 0 ? `, ${skipped} skipped` : '';
+    const seconds = ((Date.now() - started) / 1000).toFixed(0);
+    steps.say(`   ${stage}: ${passed} passed, ${failed} failed${aside} (${seconds} s)`);
+  };
+  const beside = stages.includes('faults') ? stages.filter((stage) => WITHOUT_DAEMONS.includes(stage)) : [];
+  if (beside.includes('check')) await run('check', NEEDS_DATABASE);
+  for (const stage of stages.filter((each) => !beside.includes(each))) {
+    if (interrupted) throw new Failure('interrupted');
     await mendTestStack();
-    steps.say(`\n== ${stage}`);
+    const others = stage === 'faults' ? beside : [];
+    steps.say(`\n== ${[stage, ...others].join(', ')}`);
     if (ON_ENGINE.includes(stage) && !engineReady) {
       await prepareTestEngine(steps, stack);
       engineReady = true;
     }
-    const { passed, failed, skipped } =
-      stage === 'check' ? await checkStage(steps) : await runJest(stage, stack, patterns);
-    total.passed += passed;
-    total.failed += failed;
-    const aside = skipped > 0 ? `, ${skipped} skipped` : '';
-    steps.say(
-      `   ${stage}: ${passed} passed, ${failed} failed${aside} (${((Date.now() - started) / 1000).toFixed(0)} s)`,
-    );
+    const inTurn = async () => {
+      for (const other of others) await run(other, NEEDS_NONE);
+    };
+    // Both to their ends, or the stack would be removed from under one of them.
+    for (const end of await Promise.allSettled([run(stage), inTurn()])) if (end.status === 'rejected') throw end.reason;
   }
   if (patterns.length > 0 && total.passed + total.failed === 0) {
     throw new Failure(`no test file matches ${patterns.join(', ')}`);
@@ -75,9 +89,12 @@ async function runStages(steps, { stages, patterns }) {
   return total;
 }
 
-/** @param {Steps} steps */
-async function checkStage(steps) {
-  const { passed, failures } = await runChecks(steps);
+/**
+ * @param {Steps} steps
+ * @param {string[]} [only] all when left out
+ */
+async function checkStage(steps, only) {
+  const { passed, failures } = await runChecks(steps, { only });
   for (const failure of failures) printFailure(failure);
   return { passed, failed: failures.length, skipped: 0 };
 }

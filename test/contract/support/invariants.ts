@@ -41,7 +41,16 @@ ajv.addFormat('uri', (text: string) => URL.canParse(text));
 for (const surface of Object.values(surfaces))
   ajv.addSchema({ $id: surface.name, components: closed(surface.document.components) });
 
+/** By the schema itself: what is made anew for each answer would be compiled for each. */
 const validators = new Map<Schema, ValidateFunction>();
+const PROBLEM: Schema = { $ref: '#/components/schemas/Problem' };
+
+const routes = Object.values(surfaces).flatMap((surface) =>
+  surface.routes.map((route) => ({
+    of: [surface, route] as [Surface, Route],
+    pattern: new RegExp(`^${(surface.prefix + route.path).replace(/\{\w+\}/g, '[^/]+')}/?$`, 'i'),
+  })),
+);
 
 /** From now on every answer that anybody gets of this platform is held against what is true of all answers. */
 export function holdInvariants(berth: Berth): void {
@@ -78,7 +87,7 @@ function faultsOf(answer: Answer, secrets: readonly string[]): string[] {
 function problemFaults(answer: Answer): string[] {
   if (answer.mediaType !== 'application/problem+json') return [`media type is ${answer.mediaType}`];
   const { body } = answer;
-  const faults = schemaFaults(surfaces.public, { $ref: '#/components/schemas/Problem' }, body);
+  const faults = schemaFaults(surfaces.public, PROBLEM, body);
   const path = answer.request.split(' ')[1]!.split(/[?#]/)[0]!;
   if (body.status !== answer.status) faults.push('status of body and answer differ');
   if (body.requestId !== answer.header('x-request-id')) faults.push('requestId is not the header');
@@ -110,17 +119,7 @@ function successFaults(answer: Answer): string[] {
 function routeOf(request: string): [Surface, Route] | undefined {
   const [method, target] = request.split(' ') as [string, string];
   const path = target.split('?')[0]!;
-  for (const surface of Object.values(surfaces)) {
-    const route = surface.routes.find(
-      (candidate) => candidate.method === method && matches(surface.prefix + candidate.path, path),
-    );
-    if (route) return [surface, route];
-  }
-  return undefined;
-}
-
-function matches(template: string, path: string): boolean {
-  return new RegExp(`^${template.replace(/\{\w+\}/g, '[^/]+')}/?$`, 'i').test(path);
+  return routes.find(({ of, pattern }) => of[1].method === method && pattern.test(path))?.of;
 }
 
 function schemaFaults(surface: Surface, schema: Schema, body: unknown): string[] {
