@@ -180,12 +180,11 @@ const BEFORE: Record<string, (world: World, ids: string[]) => Promise<void>> = {
 const CONNECTION = '/servers/{id}/db-connection';
 
 const ROOMY = 'roomy';
-const BATCH = 6;
 
 /** The records that tests of one running platform are about. */
 export class World {
-  /** Services that wait to be used, by account. */
-  private readonly stocks = new Map<string, string[]>();
+  /** Services that are being made or wait to be used, by kind and account. */
+  private readonly stocks = new Map<string, Promise<string>[]>();
 
   constructor(readonly berth: Berth) {
     // A page that is there: the platform's own.
@@ -242,13 +241,9 @@ export class World {
     await database.query(`INSERT IGNORE INTO plans VALUES (${row.map(() => '?').join(', ')})`, row);
   }
 
-  /** A service that runs and that nobody else was given. They are made several at a time, as most of it is waiting. */
-  async makeServer(owner: Person): Promise<string> {
-    const stock = this.stocks.get(owner.id) ?? [];
-    if (stock.length === 0)
-      stock.push(...(await Promise.all(Array.from({ length: BATCH }, () => this.install(owner)))));
-    this.stocks.set(owner.id, stock);
-    return stock.pop()!;
+  /** A service that runs and that nobody else was given. */
+  makeServer(owner: Person): Promise<string> {
+    return this.inAdvance(`service ${owner.id}`, 5, () => this.install(owner));
   }
 
   /** Where no worker runs: tells whoever waits for an operation of this service that it has ended. */
@@ -266,9 +261,22 @@ export class World {
 
   /** A service that runs, with its database. */
   async makeDatabase(owner: Person): Promise<{ id: string; serverId: string }> {
-    const serverId = await this.install(owner, { withDatabase: true });
+    const serverId = await this.inAdvance(`database ${owner.id}`, 2, () => this.install(owner, { withDatabase: true }));
     const list = (await owner.api.get('/databases')).expect(200).body as { id: string; serverId: string }[];
     return list.find((entry) => entry.serverId === serverId)!;
+  }
+
+  /** The next ones are made while this one is used, as most of it is waiting. */
+  private inAdvance(what: string, many: number, make: () => Promise<string>): Promise<string> {
+    const stock = this.stocks.get(what) ?? [];
+    this.stocks.set(what, stock);
+    while (stock.length <= many) {
+      const made = make();
+      // Whoever takes it hears of it.
+      made.catch(() => undefined);
+      stock.push(made);
+    }
+    return stock.shift()!;
   }
 
   private async install({ api }: Person, more: object = {}): Promise<string> {

@@ -140,8 +140,7 @@ const POINTS: Record<string, { bytes?: number; reach: (uploads: Uploads) => Prom
       uploads.begin();
       uploads.sendRest();
       const { database } = berth.database.source.driver;
-      const waiting = `information_schema.innodb_trx t JOIN information_schema.processlist p
-         ON p.id = t.trx_mysql_thread_id AND p.db = '${database}' AND t.trx_state = 'LOCK WAIT'`;
+      const waiting = `information_schema.processlist WHERE db = '${database}' AND info LIKE 'SELECT %FOR UPDATE'`;
       await until('some wait for the lock', async () => (await count(waiting)) > 1);
     },
   },
