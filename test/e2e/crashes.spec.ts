@@ -59,7 +59,8 @@ onEngine('a program that ends by itself', () => {
   /** One of the two services, with its program running, a full budget and nothing noted. */
   async function fresh(which = first): Promise<Obedient> {
     const { server, program } = which;
-    await powered(api, server.id, 'restart');
+    const { status } = (await api.get(`/servers/${server.id}`)).body as Server;
+    if (status !== 'RUNNING') await powered(api, server.id, 'restart');
     await reach(api, server.id, 'RUNNING');
     await program.text();
     await hosting.rows('DELETE FROM server_crashes WHERE server_id = ?', [server.id]);
