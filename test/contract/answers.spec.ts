@@ -89,14 +89,14 @@ describe('a change answers as documented', () => {
 
 describe('lists', () => {
   /** Adds one row to the list that a route shows. */
+  const ROW = { name: 'row', runtime: 'java', ram: 128, disk: 512, cpu: 25 };
   const ADD: Record<string, (walker: Person, ids: string[]) => Promise<unknown>> = {
-    servers_list: async ({ api }) =>
-      (await api.post('/servers', { name: 'row', runtime: 'java', ram: 128, disk: 512, cpu: 25 })).expect(201),
+    servers_list: async ({ api }) => (await api.post('/servers', ROW)).expect(201),
     servers_activity: async ({ api }, [id]) =>
       (await api.patch(`/servers/${id}/variables/STARTUP_FILE`, { value: 'x.js' })).expect(200),
     keys_list: (walker) => berth.makeKey(walker, ['read']),
     schedules_list: async ({ api }, [id]) => (await api.post(`/servers/${id}/schedules`)).expect(201),
-    databases_list: (walker) => world.makeDatabase(walker),
+    databases_list: async ({ api }) => (await api.post('/servers', { ...ROW, withDatabase: true })).expect(201),
     backups_list: async ({ api }, [id]) => {
       const { uuid } = (await api.post(`/servers/${id}/backups`)).expect(201).body as { uuid: string };
       await api.waitFor(`/servers/${id}/backups/${uuid}`, 'READY');
