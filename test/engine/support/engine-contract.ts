@@ -1,6 +1,6 @@
 import { EngineError, type EngineErrorCode, type EngineEvent } from '../../../src/drivers/engine/engine.js';
 import type { EngineTarget } from './engine-target.js';
-import { diesOf, exits, PROGRAMS } from './programs.js';
+import { exits, PROGRAMS } from './programs.js';
 import { until } from '../../support/until.js';
 
 /** Asserts that a call fails with this code of the port. */
@@ -14,18 +14,9 @@ export async function refuses(work: Promise<unknown>, code: EngineErrorCode): Pr
   return error as EngineError;
 }
 
-/** What the port promises, whatever stands behind it. */
+/** What the port promises of instances, their volumes and settings, whatever stands behind it. */
 export function engineContract(target: EngineTarget): void {
   const { engine } = target;
-  const stopped = (name: string) =>
-    until(`${name} stops`, async () => (await engine.getInstance(name)).state === 'stopped');
-  const printed = (name: string, text: string) =>
-    until(`${name} prints ${text}`, async () => (await engine.consoleLog(name)).includes(text));
-  const started = async (program: Parameters<EngineTarget['make']>[0]) => {
-    const spec = await target.make(program);
-    await engine.startInstance(spec.name);
-    return spec;
-  };
 
   beforeAll(() => target.open(), 600_000);
   afterEach(() => target.clean());
@@ -129,7 +120,7 @@ export function engineContract(target: EngineTarget): void {
     it('can be made and started several at once', async () => {
       const specs = await Promise.all([1, 2, 3, 4].map(() => target.make(PROGRAMS.serves)));
       await Promise.all(specs.map(({ name }) => engine.startInstance(name)));
-      await Promise.all(specs.map(({ name }) => printed(name, 'ready')));
+      await Promise.all(specs.map(({ name }) => target.untilPrinted(name, 'ready')));
     });
 
     it('need an image, a volume and a proper name', async () => {
@@ -144,157 +135,13 @@ export function engineContract(target: EngineTarget): void {
     });
 
     it('leave nothing when they are deleted, also while they run, and also twice', async () => {
-      const { name } = await started(PROGRAMS.ignoresStop);
+      const { name } = await target.started(PROGRAMS.ignoresStop);
       await engine.deleteInstance(name);
       await engine.deleteInstance(name);
       await refuses(engine.getInstance(name), 'not_found');
       expect((await engine.listInstances()).map((instance) => instance.name)).not.toContain(name);
       await engine.deleteVolume(name);
       expect((await engine.listVolumes()).map((volume) => volume.name)).not.toContain(name);
-    });
-  });
-
-  describe('life of a program', () => {
-    it('installs, runs, and ends cleanly when asked', async () => {
-      const { name } = await started(PROGRAMS.serves);
-      expect((await engine.getInstance(name)).state).toBe('running');
-      const install = await until('the installation ends', () => engine.installExit(name));
-      expect(install).toMatchObject({ phase: 'install', code: 0, signal: null });
-      await printed(name, 'ready');
-      expect(await engine.lastExit(name)).toBeNull();
-      await engine.stopInstance(name, 10_000);
-      expect((await engine.getInstance(name)).state).toBe('stopped');
-      const exit = await engine.lastExit(name);
-      expect(exit).toMatchObject({ phase: 'run', code: 0, signal: null, outOfMemory: false });
-      expect(Math.abs((exit?.at.getTime() ?? 0) - Date.now())).toBeLessThan(10_000);
-    });
-
-    it('starts and stops are idempotent', async () => {
-      const { name } = await started(PROGRAMS.serves);
-      await engine.startInstance(name);
-      await printed(name, 'ready');
-      await engine.stopInstance(name, 10_000);
-      await engine.stopInstance(name, 10_000);
-      await engine.killInstance(name);
-      expect((await engine.getInstance(name)).startedAt).not.toBeNull();
-    });
-
-    it('does not install again once that succeeded', async () => {
-      const { name } = await started(PROGRAMS.serves);
-      await printed(name, 'ready');
-      const first = await engine.installExit(name);
-      await engine.stopInstance(name, 10_000);
-      await engine.startInstance(name);
-      await printed(name, 'ready');
-      expect(await engine.installExit(name)).toEqual(first);
-      expect(await engine.lastExit(name)).toBeNull();
-    });
-
-    it('tells a failed installation by its exit code, and does not run the program', async () => {
-      const { name } = await started(PROGRAMS.failsToInstall);
-      await stopped(name);
-      expect(await engine.installExit(name)).toMatchObject({ phase: 'install', code: 42, signal: null });
-      expect(await engine.lastExit(name)).toMatchObject({ phase: 'install', code: 42 });
-      expect(await engine.consoleLog(name)).toContain('[install]');
-    });
-
-    it('leaves no install record of an installation that was killed', async () => {
-      const { name } = await started(PROGRAMS.installsForever);
-      await printed(name, 'install command');
-      expect(await engine.installExit(name)).toBeNull();
-      await engine.killInstance(name);
-      expect(await engine.installExit(name)).toBeNull();
-      expect(await engine.lastExit(name)).toBeNull();
-    });
-
-    it.each([0, 1, 3, 137, 255])('records exit code %i as such', async (code) => {
-      const { name } = await started(exits(code));
-      await stopped(name);
-      expect(await engine.lastExit(name)).toMatchObject({ phase: 'run', code, signal: null, outOfMemory: false });
-    });
-
-    it.each([
-      ['SIGSEGV', 11],
-      ['SIGKILL', 9],
-    ] as const)('records an end by %s', async (signal, number) => {
-      const { name } = await started(diesOf(signal, number));
-      await stopped(name);
-      expect(await engine.lastExit(name)).toMatchObject({ code: 128 + number, signal, outOfMemory: false });
-    });
-
-    it('records an end by lack of memory', async () => {
-      const { name } = await started(PROGRAMS.outOfMemory);
-      await stopped(name);
-      expect(await engine.lastExit(name)).toMatchObject({ code: 137, signal: 'SIGKILL', outOfMemory: true });
-    });
-
-    it('gives up on a program that ignores the stop, which a kill then ends', async () => {
-      const { name } = await started(PROGRAMS.ignoresStop);
-      await printed(name, 'ready');
-      await refuses(engine.stopInstance(name, 1000), 'timeout');
-      expect((await engine.getInstance(name)).state).toBe('running');
-      await engine.killInstance(name);
-      expect((await engine.getInstance(name)).state).toBe('stopped');
-      expect(await engine.lastExit(name)).toBeNull();
-    });
-
-    it('kills also while a stop is pending', async () => {
-      const { name } = await started(PROGRAMS.ignoresStop);
-      await printed(name, 'ready');
-      const pending = engine.stopInstance(name, 25_000).then(
-        () => 'stopped',
-        () => 'failed',
-      );
-      const before = Date.now();
-      await engine.killInstance(name);
-      expect((await engine.getInstance(name)).state).toBe('stopped');
-      expect(await pending).toBe('stopped');
-      expect(Date.now() - before).toBeLessThan(15_000);
-    });
-
-    it('keeps what was printed, however often it is read, and begins anew at each start', async () => {
-      const { name } = await started(PROGRAMS.serves);
-      await printed(name, 'ready');
-      const first = await engine.consoleLog(name);
-      expect(await engine.consoleLog(name)).toBe(first);
-      expect(first).toContain('[install]');
-      await engine.stopInstance(name, 10_000);
-      const whole = await engine.consoleLog(name);
-      expect(whole.startsWith(first)).toBe(true);
-      expect(whole).toContain('Stopping');
-      await engine.startInstance(name);
-      await printed(name, 'ready');
-      expect(await engine.consoleLog(name)).not.toContain('Stopping');
-    });
-
-    it('has an empty console before its first start', async () => {
-      const { name } = await target.make(PROGRAMS.serves);
-      expect(await engine.consoleLog(name)).toBe('');
-      expect(await engine.lastExit(name)).toBeNull();
-      expect(await engine.installExit(name)).toBeNull();
-    });
-  });
-
-  describe('usage', () => {
-    it('counts while it runs, and is nothing when it does not', async () => {
-      const { name } = await started(PROGRAMS.serves);
-      await printed(name, 'ready');
-      const usage = await engine.instanceUsage(name);
-      expect(usage.state).toBe('running');
-      expect(usage.memoryBytes).toBeGreaterThan(2 ** 20);
-      expect(usage.memoryBytes).toBeLessThan(2 ** 28);
-      expect(usage.cpuNanoseconds).toBeGreaterThan(1e6);
-      expect(usage.startedAt).not.toBeNull();
-      await engine.killInstance(name);
-      expect(await engine.instanceUsage(name)).toEqual({
-        state: 'stopped',
-        memoryBytes: 0,
-        cpuNanoseconds: 0,
-        rxBytes: 0,
-        txBytes: 0,
-        startedAt: null,
-        rootBytes: expect.any(Number) as number,
-      });
     });
   });
 
@@ -323,7 +170,7 @@ export function engineContract(target: EngineTarget): void {
       await engine.setLimits(name, spec.limits);
       await engine.setPorts(name, []);
       await engine.startInstance(name);
-      await printed(name, 'ready');
+      await target.untilPrinted(name, 'ready');
       await change();
     });
 
@@ -386,14 +233,14 @@ export function engineContract(target: EngineTarget): void {
         abort.signal,
       );
       await until('the watch stands', () => connections > 0);
-      const { name } = await started(exits(3));
+      const { name } = await target.started(exits(3));
       const kinds = () => events.filter(({ instance }) => instance === name).map(({ kind }) => kind);
       await until('the end is told', () => kinds().includes('stopped'));
       expect(kinds()).toEqual(['started', 'stopped']);
       expect(await engine.lastExit(name)).toMatchObject({ code: 3 });
       abort.abort();
       await engine.startInstance(name);
-      await stopped(name);
+      await target.untilStopped(name);
       expect(kinds()).toHaveLength(2);
     });
   });

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Engine, InstanceSpec, MachineSpec } from '../../../src/drivers/engine/engine.js';
 import type { Program } from './programs.js';
+import { until } from '../../support/until.js';
 
 export type Overrides = Partial<Omit<InstanceSpec, 'environment' | 'name'>> & {
   environment?: Record<string, string>;
@@ -39,6 +40,20 @@ export abstract class EngineTarget {
     this.made.push(name);
     await this.inCreationTurn(() => this.engine.createInstance(spec));
     return spec;
+  }
+
+  async started(program: Program): Promise<InstanceSpec> {
+    const spec = await this.make(program);
+    await this.engine.startInstance(spec.name);
+    return spec;
+  }
+
+  untilStopped(name: string): Promise<unknown> {
+    return until(`${name} stops`, async () => (await this.engine.getInstance(name)).state === 'stopped');
+  }
+
+  untilPrinted(name: string, text: string): Promise<unknown> {
+    return until(`${name} prints ${text}`, async () => (await this.engine.consoleLog(name)).includes(text));
   }
 
   /** For engines that must not be asked for two new instances at the same moment. */

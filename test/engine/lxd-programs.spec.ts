@@ -1,0 +1,4 @@
+import { hasLxd, LxdTarget } from './support/lxd-target.js';
+import { programContract } from './support/program-contract.js';
+
+(hasLxd ? describe : describe.skip)('LXD', () => programContract(new LxdTarget(6)));
