@@ -88,8 +88,8 @@ describe('a change answers as documented', () => {
 });
 
 describe('lists', () => {
-  /** Adds one row to the list that a route shows. */
   const ROW = { name: 'row', runtime: 'java', ram: 128, disk: 512, cpu: 25 };
+  /** Adds one row to the list that a route shows. */
   const ADD: Record<string, (walker: Person, ids: string[]) => Promise<unknown>> = {
     servers_list: async ({ api }) => (await api.post('/servers', ROW)).expect(201),
     servers_activity: async ({ api }, [id]) =>

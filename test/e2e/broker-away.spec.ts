@@ -57,6 +57,12 @@ onEngine('the broker, when what it needs is away', () => {
     await until('its secrets', () => program.secrets().catch(() => null));
   }, 180_000);
 
+  // Only when one is tried once more: what the first try broke is not to break this one.
+  beforeEach(async () => {
+    const controlPlane = hosting.berth.process('api');
+    if (!controlPlane.running) await controlPlane.start();
+  });
+
   afterAll(async () => {
     await hosting?.close();
     proxy?.close();

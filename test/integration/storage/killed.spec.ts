@@ -94,9 +94,8 @@ class Uploads {
     for (const { request, after } of this.begun) request.write(after.subarray(0, bytes));
   }
 
-  /** What is left of each after the first so many. */
-  sendRest(sent = 0): void {
-    for (const { request, after } of this.begun) request.end(after.subarray(sent));
+  sendAll(): void {
+    for (const { request, after } of this.begun) request.end(after);
   }
 
   /** How many have become objects. */
@@ -138,7 +137,7 @@ const POINTS: Record<string, { bytes?: number; reach: (uploads: Uploads) => Prom
     reach: async (uploads) => {
       await uploads.hold();
       uploads.begin();
-      uploads.sendRest();
+      uploads.sendAll();
       const { database } = berth.database.source.driver;
       const waiting = `information_schema.processlist WHERE db = '${database}' AND info LIKE 'SELECT %FOR UPDATE'`;
       await until('some wait for the lock', async () => (await count(waiting)) > 1);
@@ -171,7 +170,7 @@ const POINTS: Record<string, { bytes?: number; reach: (uploads: Uploads) => Prom
       await uploads.haveRoom();
       await uploads.hold();
       const there = blobs();
-      uploads.sendRest();
+      uploads.sendAll();
       await until('blobs', () => blobs() === there + RUNS);
     },
   },
@@ -179,14 +178,14 @@ const POINTS: Record<string, { bytes?: number; reach: (uploads: Uploads) => Prom
     reach: async (uploads) => {
       uploads.begin();
       await uploads.haveRoom();
-      uploads.sendRest();
+      uploads.sendAll();
       await until('some are objects', async () => (await uploads.objects()) > RUNS / 10);
     },
   },
   'when all are objects': {
     reach: async (uploads) => {
       uploads.begin();
-      uploads.sendRest();
+      uploads.sendAll();
       await until('all are objects', async () => (await uploads.objects()) === RUNS);
     },
   },
@@ -194,6 +193,8 @@ const POINTS: Record<string, { bytes?: number; reach: (uploads: Uploads) => Prom
 
 test.each(Object.entries(POINTS))(`killed in the middle of ${RUNS} uploads, %s`, async (_where, point) => {
   const api = berth.process('api');
+  // Only when it is tried once more.
+  if (!api.running) await api.start();
   const uploads = await Uploads.prepare(point.bytes ?? SMALL);
   try {
     await point.reach(uploads);
