@@ -151,7 +151,7 @@ async function install(overrides: Overrides) {
   it('installs again where it failed, and then runs', async () => {
     const { name, exit, environment } = await install({ environment: { INSTALL_COMMAND: 'exit 7' } });
     expect(exit.code).toBe(7);
-    await until('it stops', async () => (await engine.getInstance(name)).state === 'stopped');
+    await target.untilStopped(name);
     await engine.setEnvironment(name, { ...environment, INSTALL_COMMAND: 'true' });
     await engine.startInstance(name);
     await prints(name, 'Ready');

@@ -34,7 +34,7 @@ const FLOODS: Program = {
     beforeAll(async () => {
       name = (await target.make(FLOODS, { limits: { memoryMb: 256, cpuPercent: 200, processes: 200 } })).name;
       await engine.startInstance(name);
-      await until('ready', async () => (await engine.consoleLog(name)).includes('ready'));
+      await target.untilPrinted(name, 'ready');
     }, 600_000);
 
     it('is the service’s user, without privileges, in its folder', async () => {
@@ -113,9 +113,8 @@ const FLOODS: Program = {
 
   it('loses and reorders nothing of a flood', async () => {
     const { engine } = target;
-    const { name } = await target.make(FLOODS);
-    await engine.startInstance(name);
-    await until('ready', async () => (await engine.consoleLog(name)).includes('ready'));
+    const { name } = await target.started(FLOODS);
+    await target.untilPrinted(name, 'ready');
     const attached = await engine.attachConsole(name);
     const lines = linesOf(attached);
     attached.write('go\n');

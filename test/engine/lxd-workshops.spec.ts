@@ -6,7 +6,6 @@ import { join } from 'node:path';
 import { WORKSHOP_FOLDER } from '../../src/drivers/engine/engine.js';
 import { hasLxd, LxdTarget } from './support/lxd-target.js';
 import { PROGRAMS } from './support/programs.js';
-import { until } from '../support/until.js';
 import { workshopContract } from './support/workshop-contract.js';
 
 (hasLxd ? describe : describe.skip)('LXD', () => {
@@ -17,9 +16,8 @@ import { workshopContract } from './support/workshop-contract.js';
     const { engine } = target;
 
     test('is an unprivileged container without network, limited, and sees the files of a copy as their owner did', async () => {
-      const { name } = await target.make(PROGRAMS.serves);
-      await engine.startInstance(name);
-      await until('the program runs', async () => (await engine.consoleLog(name)).includes('ready'));
+      const { name } = await target.started(PROGRAMS.serves);
+      await target.untilPrinted(name, 'ready');
       const copy = target.newName();
       try {
         await engine.copyVolume(name, { name: copy, sizeMb: 128, owner: 'srv_1' });

@@ -36,9 +36,8 @@ export function linesOf({ output }: ConsoleAttachment): string[] {
 export function sessionContract(target: EngineTarget): void {
   const { engine } = target;
   const listening = async () => {
-    const { name } = await target.make(LISTENS);
-    await engine.startInstance(name);
-    await until('ready', async () => (await engine.consoleLog(name)).includes('ready'));
+    const { name } = await target.started(LISTENS);
+    await target.untilPrinted(name, 'ready');
     return name;
   };
   let name = '';
