@@ -64,8 +64,8 @@ export class LxdExec {
     );
     return {
       stdin: writableOf(stdin),
-      stdout: readableOf(stdout, exit),
-      stderr: readableOf(stderr, exit),
+      stdout: readableOf(stdout),
+      stderr: readableOf(stderr),
       exit,
       kill: () => kill(control, exit),
     };

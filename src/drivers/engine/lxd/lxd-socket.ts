@@ -20,6 +20,9 @@ export async function openStream(
     ...endpoint.webSocketOptions,
     handshakeTimeout: HANDSHAKE_MS,
     perMessageDeflate: false,
+    // The engine asks for no answer to its pings. One that is written when it has closed its end would take with it all that
+    // was sent and is not read yet.
+    autoPong: false,
     // Masks keep browsers' scripts from talking to proxies in between. Here are neither, and an empty one costs nothing.
     generateMask: (mask: Buffer) => void mask.fill(0),
   });
@@ -35,12 +38,10 @@ export async function openStream(
 }
 
 /**
- * What the engine sends: bytes in binary messages, and a text message at the end. Reading slowly slows the sender down. Now
- * and then the engine closes the connection without that message: it has sent everything if what it was about is over well,
- * which `over` tells. Otherwise, whoever reads gets an error.
+ * What the engine sends: bytes in binary messages, and a text message at the end. Reading slowly slows the sender down. A
+ * connection that is closed without that message broke off, and whoever reads gets an error.
  */
-export function readableOf(socket: WebSocket, over: Promise<unknown> = Promise.reject(new Error('lost'))): Readable {
-  over.catch(() => {});
+export function readableOf(socket: WebSocket): Readable {
   const stream = new Readable({
     highWaterMark: READ_AHEAD_BYTES,
     read: () => socket.resume(),
@@ -60,10 +61,7 @@ export function readableOf(socket: WebSocket, over: Promise<unknown> = Promise.r
   socket.on('close', () => {
     if (ended) return;
     ended = true;
-    over.then(
-      () => stream.push(null),
-      () => stream.destroy(new EngineError('unavailable', 'A stream of the engine broke off')),
-    );
+    stream.destroy(new EngineError('unavailable', 'A stream of the engine broke off'));
   });
   return stream;
 }
