@@ -13,7 +13,7 @@ import { aptSources } from './lib/apt-sources.mjs';
 import { bootstrapMachine, finishMachine } from './lib/machine.mjs';
 import { bootstrap, extend, harden, overlay, pack, removePaths, unpack } from './lib/rootfs.mjs';
 import { MACHINES } from './machines.mjs';
-import { COMMON_PACKAGES, RUNTIMES, SUITE } from './runtimes.mjs';
+import { COMMON_PACKAGES, COMMON_SLIM, RUNTIMES, SUITE } from './runtimes.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const ALL = [...Object.keys(RUNTIMES), ...Object.keys(MACHINES)];
@@ -112,6 +112,7 @@ async function describeRuntime(name, outDir) {
     process.arch,
     ...COMMON_PACKAGES,
     ...runtime.packages,
+    ...COMMON_SLIM,
     ...runtime.slim,
     ...(await runtime.inputs()),
   ];
@@ -151,7 +152,7 @@ async function build({ image, outDir, base, sources, log }) {
     await extend({ target: root, suite: SUITE, packages: runtime.packages, sources, onLine: steps(say) });
     say('adding the runtime');
     await runtime.prepare(root);
-    await removePaths(root, runtime.slim);
+    await removePaths(root, [...COMMON_SLIM, ...runtime.slim]);
     await overlay(root, join(here, 'rootfs'));
     await overlay(root, join(here, name, 'rootfs'));
     await harden(root);
