@@ -28,6 +28,13 @@ module.exports = {
       to: { path: `^(test|bench|scripts)/|${spec}` },
     },
     {
+      name: 'swagger-for-documents',
+      comment: 'Only what makes the OpenAPI documents loads @nestjs/swagger; routes and fields annotate without it.',
+      severity: 'error',
+      from: { path: '^src/', pathNot: ['^src/surfaces/openapi\\.ts$', '^src/platform/http/openapi-annotations\\.ts$'] },
+      to: { path: '(^|/)node_modules/@nestjs/swagger/', dependencyTypesNot: ['type-only'] },
+    },
+    {
       name: 'config-alone',
       comment: 'config/ imports nothing of ours.',
       severity: 'error',

@@ -1,5 +1,4 @@
 import { Body, Get, HttpCode, Module, Post, Put } from '@nestjs/common';
-import { ApiCreatedResponse, ApiNoContentResponse, ApiOkResponse, ApiProperty } from '@nestjs/swagger';
 import { ApiKeyStrategy } from '../platform/auth/api-key.strategy.js';
 import { RefusalLimiter } from '../platform/auth/authenticators.js';
 import { PanelApi } from '../platform/auth/panel-api.decorator.js';
@@ -8,6 +7,12 @@ import { Scope } from '../platform/auth/scope.decorator.js';
 import { StringField } from '../platform/http/fields.js';
 import { IdParam } from '../platform/http/id.pipe.js';
 import { NotIdempotent } from '../platform/http/idempotency.js';
+import {
+  ApiCreatedResponse,
+  ApiNoContentResponse,
+  ApiOkResponse,
+  ApiProperty,
+} from '../platform/http/openapi-annotations.js';
 import { buildDocuments } from './openapi.js';
 
 class ThingDto {

@@ -5,6 +5,7 @@ import { NestFactory } from '@nestjs/core';
 import { DocumentBuilder, SwaggerModule, type OpenAPIObject } from '@nestjs/swagger';
 import { PANEL_PREFIX } from '../platform/auth/panel-api.decorator.js';
 import { PUBLIC_PREFIX } from '../platform/auth/public-api.decorator.js';
+import { annotate } from '../platform/http/openapi-annotations.js';
 import { finishDocument } from './openapi-document.js';
 import { documentFile, SURFACES, type Surface } from './openapi-files.js';
 
@@ -27,6 +28,7 @@ const DESCRIPTIONS: Record<Surface, { title: string; description: string; prefix
  * settings nor a database are needed.
  */
 export async function buildDocuments(root: Type | DynamicModule): Promise<Record<Surface, string>> {
+  await annotate();
   const app = await NestFactory.create(root, { preview: true, logger: ['error', 'fatal'], abortOnError: false });
   try {
     const scanned = SwaggerModule.createDocument(app, new DocumentBuilder().setOpenAPIVersion('3.1.0').build(), {

@@ -10,6 +10,7 @@ const VIOLATIONS: Record<string, [file: string, text: string]> = {
   resolvable: ['src/platform/planted/lost.ts', "import './nowhere.js';\n"],
   'no-development-dependency': ['src/platform/planted/dev.ts', "import 'supertest';\n"],
   'source-not-tests': ['src/platform/planted/tests.ts', "import '../../../test/planted.js';\n"],
+  'swagger-for-documents': ['src/platform/planted/documented.ts', "import '@nestjs/swagger';\n"],
   'config-alone': ['src/config/planted.ts', "import '../platform/planted/plain.js';\n"],
   'platform-below': ['src/platform/planted/up.ts', "import '../../modules/planted/planted.service.js';\n"],
   'drivers-alone': ['src/drivers/planted/planted.ts', "import '../../platform/database/planted.js';\n"],

@@ -1,9 +1,9 @@
 import { Body, Get, Put } from '@nestjs/common';
-import { ApiOkResponse, ApiOperation } from '@nestjs/swagger';
 import { Caller } from '../../platform/auth/caller.decorator.js';
 import { PanelApi } from '../../platform/auth/panel-api.decorator.js';
 import type { Principal } from '../../platform/auth/principal.js';
 import { Scope } from '../../platform/auth/scope.decorator.js';
+import { ApiOkResponse, ApiOperation } from '../../platform/http/openapi-annotations.js';
 import { ChatAddressService } from './chat-address.service.js';
 import { ChatAddressDto, SetChatAddressDto } from './dto/chat-address.dto.js';
 

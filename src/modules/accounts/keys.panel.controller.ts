@@ -1,11 +1,16 @@
 import { Body, Delete, Get, HttpCode, Post, Query } from '@nestjs/common';
-import { ApiCreatedResponse, ApiNoContentResponse, ApiOkResponse, ApiOperation } from '@nestjs/swagger';
 import { Caller } from '../../platform/auth/caller.decorator.js';
 import { PanelApi } from '../../platform/auth/panel-api.decorator.js';
 import type { Principal } from '../../platform/auth/principal.js';
 import { Scope } from '../../platform/auth/scope.decorator.js';
 import { IdParam } from '../../platform/http/id.pipe.js';
 import { NotIdempotent } from '../../platform/http/idempotency.js';
+import {
+  ApiCreatedResponse,
+  ApiNoContentResponse,
+  ApiOkResponse,
+  ApiOperation,
+} from '../../platform/http/openapi-annotations.js';
 import { decodeCursor, Page, PageQuery } from '../../platform/http/page.js';
 import { ApiKeysService, type ChangedBy } from './api-keys.service.js';
 import { ApiKeyDto, CreateApiKeyDto, CreatedApiKeyDto } from './dto/api-key.dto.js';

@@ -1,8 +1,8 @@
 import { Get } from '@nestjs/common';
-import { ApiOkResponse, ApiOperation } from '@nestjs/swagger';
 import { Caller } from '../../platform/auth/caller.decorator.js';
 import type { Principal } from '../../platform/auth/principal.js';
 import { Scope } from '../../platform/auth/scope.decorator.js';
+import { ApiOkResponse, ApiOperation } from '../../platform/http/openapi-annotations.js';
 import { AccountsService } from './accounts.service.js';
 import { AccountProfileDto } from './dto/account-profile.dto.js';
 

@@ -1,5 +1,4 @@
 import { Body, Get, HttpCode, Post, Query, Res } from '@nestjs/common';
-import { ApiExtraModels, ApiOkResponse } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { Caller } from '../../platform/auth/caller.decorator.js';
 import type { Principal } from '../../platform/auth/principal.js';
@@ -7,6 +6,7 @@ import { Scope } from '../../platform/auth/scope.decorator.js';
 import { BodyLimit } from '../../platform/http/body.decorators.js';
 import { IdParam } from '../../platform/http/id.pipe.js';
 import { NotIdempotent } from '../../platform/http/idempotency.js';
+import { ApiExtraModels, ApiOkResponse } from '../../platform/http/openapi-annotations.js';
 import { PageQuery, type Page } from '../../platform/http/page.js';
 import { DatabasesService } from './databases.service.js';
 import {

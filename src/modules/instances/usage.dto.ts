@@ -1,4 +1,4 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty } from '../../platform/http/openapi-annotations.js';
 
 export class NetworkUsage {
   @ApiProperty({ type: 'integer' })

@@ -1,10 +1,15 @@
 import { Body, Delete, Get, HttpCode, Patch, Post, Res } from '@nestjs/common';
-import { ApiAcceptedResponse, ApiCreatedResponse, ApiNoContentResponse, ApiOkResponse } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { Caller } from '../../platform/auth/caller.decorator.js';
 import type { Principal } from '../../platform/auth/principal.js';
 import { Scope } from '../../platform/auth/scope.decorator.js';
 import { IdParam, WordParam } from '../../platform/http/id.pipe.js';
+import {
+  ApiAcceptedResponse,
+  ApiCreatedResponse,
+  ApiNoContentResponse,
+  ApiOkResponse,
+} from '../../platform/http/openapi-annotations.js';
 import { Waitable } from '../../platform/http/wait-for.js';
 import { AcceptedOperation } from '../../platform/operations/accepted-operation.dto.js';
 import { ResourceUsage } from '../instances/usage-meter.service.js';

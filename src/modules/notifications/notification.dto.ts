@@ -1,4 +1,4 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty } from '../../platform/http/openapi-annotations.js';
 import { NOTIFICATION_STATUSES, type NotificationStatus } from './notification.entity.js';
 
 export class NotificationView {

@@ -1,8 +1,8 @@
 import { Get, Query } from '@nestjs/common';
-import { ApiOkResponse } from '@nestjs/swagger';
 import { Caller } from '../../platform/auth/caller.decorator.js';
 import type { Principal } from '../../platform/auth/principal.js';
 import { Scope } from '../../platform/auth/scope.decorator.js';
+import { ApiOkResponse } from '../../platform/http/openapi-annotations.js';
 import { PageQuery, type Page } from '../../platform/http/page.js';
 import { NotificationView } from './notification.dto.js';
 import { NotificationsService } from './notifications.service.js';

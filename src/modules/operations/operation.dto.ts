@@ -1,4 +1,4 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty } from '../../platform/http/openapi-annotations.js';
 import { OPERATION_STATUSES, type OperationStatus } from '../../platform/operations/operation.entity.js';
 
 export class OperationError {

@@ -1,9 +1,9 @@
 import { Get } from '@nestjs/common';
-import { ApiOkResponse } from '@nestjs/swagger';
 import { Caller } from '../../platform/auth/caller.decorator.js';
 import type { Principal } from '../../platform/auth/principal.js';
 import { Scope } from '../../platform/auth/scope.decorator.js';
 import { IdParam } from '../../platform/http/id.pipe.js';
+import { ApiOkResponse } from '../../platform/http/openapi-annotations.js';
 import { Waitable } from '../../platform/http/wait-for.js';
 import { OperationsService } from '../../platform/operations/operations.service.js';
 import { OperationView } from './operation.dto.js';

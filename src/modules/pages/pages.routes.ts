@@ -1,4 +1,10 @@
 import { Body, Delete, Get, HttpCode, Patch, Post, Query, Req, Res } from '@nestjs/common';
+import type { Request, Response } from 'express';
+import { Caller } from '../../platform/auth/caller.decorator.js';
+import type { Principal } from '../../platform/auth/principal.js';
+import { Scope } from '../../platform/auth/scope.decorator.js';
+import { BodyLimit, StreamBody } from '../../platform/http/body.decorators.js';
+import { IdParam } from '../../platform/http/id.pipe.js';
 import {
   ApiBody,
   ApiConsumes,
@@ -6,13 +12,7 @@ import {
   ApiNoContentResponse,
   ApiOkResponse,
   ApiOperation,
-} from '@nestjs/swagger';
-import type { Request, Response } from 'express';
-import { Caller } from '../../platform/auth/caller.decorator.js';
-import type { Principal } from '../../platform/auth/principal.js';
-import { Scope } from '../../platform/auth/scope.decorator.js';
-import { BodyLimit, StreamBody } from '../../platform/http/body.decorators.js';
-import { IdParam } from '../../platform/http/id.pipe.js';
+} from '../../platform/http/openapi-annotations.js';
 import { PageQuery, type Page } from '../../platform/http/page.js';
 import { DeploymentsService } from './deployments/deployments.service.js';
 import { DeploymentView } from './dto/deployment.dto.js';

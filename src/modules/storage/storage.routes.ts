@@ -12,6 +12,12 @@ import {
   Res,
   UseInterceptors,
 } from '@nestjs/common';
+import type { Request, Response } from 'express';
+import { Caller } from '../../platform/auth/caller.decorator.js';
+import type { Principal } from '../../platform/auth/principal.js';
+import { Scope } from '../../platform/auth/scope.decorator.js';
+import { StreamBody } from '../../platform/http/body.decorators.js';
+import { IdParam } from '../../platform/http/id.pipe.js';
 import {
   ApiBody,
   ApiConsumes,
@@ -20,13 +26,7 @@ import {
   ApiOkResponse,
   ApiOperation,
   ApiResponse,
-} from '@nestjs/swagger';
-import type { Request, Response } from 'express';
-import { Caller } from '../../platform/auth/caller.decorator.js';
-import type { Principal } from '../../platform/auth/principal.js';
-import { Scope } from '../../platform/auth/scope.decorator.js';
-import { StreamBody } from '../../platform/http/body.decorators.js';
-import { IdParam } from '../../platform/http/id.pipe.js';
+} from '../../platform/http/openapi-annotations.js';
 import { PageQuery, type Page } from '../../platform/http/page.js';
 import { ExactQuery } from '../../platform/http/percent-encoding.js';
 import { BucketsService } from './buckets/buckets.service.js';

@@ -1,10 +1,15 @@
 import { Body, Delete, Get, HttpCode, HttpStatus, Post, Put, Res } from '@nestjs/common';
-import { ApiCreatedResponse, ApiNoContentResponse, ApiOkResponse, ApiOperation } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { Caller } from '../../platform/auth/caller.decorator.js';
 import type { Principal } from '../../platform/auth/principal.js';
 import { Scope } from '../../platform/auth/scope.decorator.js';
 import { IdParam } from '../../platform/http/id.pipe.js';
+import {
+  ApiCreatedResponse,
+  ApiNoContentResponse,
+  ApiOkResponse,
+  ApiOperation,
+} from '../../platform/http/openapi-annotations.js';
 import { PutSecretDto, SecretView } from './dto/vault.dto.js';
 import { VaultService } from './vault.service.js';
 

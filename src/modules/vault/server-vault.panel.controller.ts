@@ -1,10 +1,10 @@
 import { Get } from '@nestjs/common';
-import { ApiOkResponse, ApiOperation } from '@nestjs/swagger';
 import { Caller } from '../../platform/auth/caller.decorator.js';
 import { PanelApi } from '../../platform/auth/panel-api.decorator.js';
 import type { Principal } from '../../platform/auth/principal.js';
 import { Scope } from '../../platform/auth/scope.decorator.js';
 import { IdParam } from '../../platform/http/id.pipe.js';
+import { ApiOkResponse, ApiOperation } from '../../platform/http/openapi-annotations.js';
 import { SecretValueView } from './dto/vault.dto.js';
 import { ServerVaultRoutes } from './server-vault.routes.js';
 import { VaultTokens } from './tokens/vault-tokens.service.js';

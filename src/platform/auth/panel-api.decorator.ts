@@ -1,5 +1,5 @@
 import { applyDecorators, Controller, UseGuards } from '@nestjs/common';
-import { ApiCookieAuth, ApiTags } from '@nestjs/swagger';
+import { ApiCookieAuth, ApiTags } from '../http/openapi-annotations.js';
 import { tagOf } from './public-api.decorator.js';
 import { ScopeGuard } from './scope.guard.js';
 import { SessionGuard } from './session.guard.js';

@@ -1,5 +1,5 @@
 import { applyDecorators, Controller, UseGuards } from '@nestjs/common';
-import { ApiBearerAuth, ApiTags } from '@nestjs/swagger';
+import { ApiBearerAuth, ApiTags } from '../http/openapi-annotations.js';
 import { ApiKeyGuard } from './api-key.guard.js';
 import { ScopeGuard } from './scope.guard.js';
 

@@ -1,5 +1,5 @@
 import { applyDecorators, SetMetadata } from '@nestjs/common';
-import { ApiExtension } from '@nestjs/swagger';
+import { ApiExtension } from '../http/openapi-annotations.js';
 import type { ApiScope } from './principal.js';
 
 export const SCOPE = 'berth:scope';

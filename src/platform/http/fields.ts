@@ -1,8 +1,8 @@
 import { applyDecorators } from '@nestjs/common';
-import { ApiProperty } from '@nestjs/swagger';
 import { Transform, Type } from 'class-transformer';
 import { ArrayMaxSize, IsArray, ValidateBy, ValidateIf, ValidateNested } from 'class-validator';
 import { idPattern, type IdPrefix } from '../ids/id.js';
+import { ApiProperty } from './openapi-annotations.js';
 
 /*
  * One decorator per field: it validates the value and documents it in OpenAPI. All fields are required and not null unless

@@ -1,7 +1,8 @@
 import { Injectable, Param, type PipeTransform, applyDecorators } from '@nestjs/common';
-import { ApiParam, type ApiParamOptions } from '@nestjs/swagger';
+import type { ApiParamOptions } from '@nestjs/swagger';
 import { notFound } from '../errors/domain-error.js';
 import { idPattern, type IdPrefix } from '../ids/id.js';
+import { ApiParam } from './openapi-annotations.js';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 

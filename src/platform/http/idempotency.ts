@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import { applyDecorators, Injectable, SetMetadata } from '@nestjs/common';
-import { ApiExtension } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { DomainError, conflict } from '../errors/domain-error.js';
 import { AppLogger } from '../observability/logger.js';
 import { contextOf } from '../observability/request-context.js';
 import { bodyDigest } from './body-digest.js';
 import { IdempotencyStore, type Claim, type Holder, type StoredAnswer } from './idempotency.store.js';
+import { ApiExtension } from './openapi-annotations.js';
 
 export const NOT_IDEMPOTENT = 'berth:not-idempotent';
 export const IDEMPOTENCY_HEADER = 'idempotency-key';

@@ -6,11 +6,11 @@ import {
   type NestInterceptor,
   UseInterceptors,
 } from '@nestjs/common';
-import { ApiQuery } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { lastValueFrom, from, type Observable } from 'rxjs';
 import { badField } from '../errors/domain-error.js';
 import { WakeUps, type WakeUp } from '../redis/wake-ups.js';
+import { ApiQuery } from './openapi-annotations.js';
 import { Shutdown } from './shutdown.js';
 
 const MAX_SECONDS = 60;

@@ -1,7 +1,7 @@
 import { Controller, Get, HttpStatus, Res } from '@nestjs/common';
-import { ApiExcludeController } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { Unscoped } from '../auth/scope.decorator.js';
+import { ApiExcludeController } from '../http/openapi-annotations.js';
 import { Health, type HealthReport } from './health.js';
 
 /** For load balancers and operators. Names of parts only: what is wrong with one stands in the log. */

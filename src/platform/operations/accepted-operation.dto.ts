@@ -1,4 +1,4 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty } from '../http/openapi-annotations.js';
 
 /** The answer of what ends later. */
 export class AcceptedOperation {

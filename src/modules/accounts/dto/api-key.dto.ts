@@ -1,6 +1,6 @@
-import { ApiProperty } from '@nestjs/swagger';
 import { API_SCOPES, type ApiScope } from '../../../platform/auth/principal.js';
 import { CustomField, StringField, type Judge } from '../../../platform/http/fields.js';
+import { ApiProperty } from '../../../platform/http/openapi-annotations.js';
 import { isAddressOrRange } from '../api-key.js';
 
 const MOMENT = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d))?$/;

@@ -1,5 +1,5 @@
-import { ApiProperty } from '@nestjs/swagger';
 import { StringField } from '../../../platform/http/fields.js';
+import { ApiProperty } from '../../../platform/http/openapi-annotations.js';
 
 const USER_ID = /^\d{17,20}$/;
 

@@ -1,8 +1,8 @@
 import { Controller, Get, Header, Query, Req, Res } from '@nestjs/common';
-import { ApiFoundResponse, ApiOperation, ApiQuery, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { PANEL_PREFIX } from '../../../platform/auth/panel-api.decorator.js';
 import { Unscoped } from '../../../platform/auth/scope.decorator.js';
+import { ApiFoundResponse, ApiOperation, ApiQuery, ApiTags } from '../../../platform/http/openapi-annotations.js';
 import { PanelLogin } from './panel-login.service.js';
 
 /** The two steps of a login; they are what a browser without a session may ask for. */

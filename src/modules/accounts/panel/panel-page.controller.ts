@@ -1,6 +1,6 @@
 import { Controller, Get, Header } from '@nestjs/common';
-import { ApiExcludeController } from '@nestjs/swagger';
 import { Unscoped } from '../../../platform/auth/scope.decorator.js';
+import { ApiExcludeController } from '../../../platform/http/openapi-annotations.js';
 
 const CONTENT_SECURITY_POLICY =
   "default-src 'none'; script-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";

@@ -1,11 +1,11 @@
 import { Get, Header, HttpCode, Post, Req } from '@nestjs/common';
-import { ApiOkResponse, ApiOperation, ApiProperty } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { Caller } from '../../../platform/auth/caller.decorator.js';
 import { PanelApi } from '../../../platform/auth/panel-api.decorator.js';
 import type { Principal } from '../../../platform/auth/principal.js';
 import { Scope } from '../../../platform/auth/scope.decorator.js';
 import { NotIdempotent } from '../../../platform/http/idempotency.js';
+import { ApiOkResponse, ApiOperation, ApiProperty } from '../../../platform/http/openapi-annotations.js';
 import { AccountsService } from '../accounts.service.js';
 import { AccountProfileDto } from '../dto/account-profile.dto.js';
 import { PanelLogin } from './panel-login.service.js';

@@ -1,9 +1,9 @@
 import { Get, HttpCode, Post } from '@nestjs/common';
-import { ApiAcceptedResponse, ApiOkResponse } from '@nestjs/swagger';
 import { Caller } from '../../../platform/auth/caller.decorator.js';
 import type { Principal } from '../../../platform/auth/principal.js';
 import { Scope } from '../../../platform/auth/scope.decorator.js';
 import { IdParam } from '../../../platform/http/id.pipe.js';
+import { ApiAcceptedResponse, ApiOkResponse } from '../../../platform/http/openapi-annotations.js';
 import { AcceptedOperation } from '../../../platform/operations/accepted-operation.dto.js';
 import { DbConnectionView } from '../dto/database.dto.js';
 import { DbConnectionService } from './db-connection.service.js';

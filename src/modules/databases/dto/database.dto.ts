@@ -1,5 +1,5 @@
-import { ApiProperty, ApiPropertyOptional, getSchemaPath } from '@nestjs/swagger';
 import { StringField } from '../../../platform/http/fields.js';
+import { ApiProperty, ApiPropertyOptional } from '../../../platform/http/openapi-annotations.js';
 import { namesOf } from '../database-names.js';
 import { DATABASE_STATUSES, type DatabaseStatus } from '../database-status.js';
 import type { PlacedDatabase } from '../database.repository.js';
@@ -126,7 +126,7 @@ export class QueryResult extends ResultSetView {
 
   @ApiPropertyOptional({
     type: 'array',
-    items: { $ref: getSchemaPath(ResultSetView) },
+    items: { $ref: `#/components/schemas/${ResultSetView.name}` },
     description: 'All results of a CALL, the first one included; at most 5',
   })
   resultSets?: ResultSetView[];

@@ -1,5 +1,5 @@
-import { ApiProperty } from '@nestjs/swagger';
 import { CustomField, EnumField, IntField, StringField, type Judge } from '../../../platform/http/fields.js';
+import { ApiProperty } from '../../../platform/http/openapi-annotations.js';
 import { PROTOCOLS, type Protocol } from '../../../platform/network/protocol.js';
 import { BOUNDS } from '../machine-bounds.js';
 import { MACHINE_STATUSES, type MachineStatus } from '../machine-status.js';

@@ -1,5 +1,5 @@
-import { ApiProperty } from '@nestjs/swagger';
 import { StringField } from '../../../platform/http/fields.js';
+import { ApiProperty } from '../../../platform/http/openapi-annotations.js';
 import { SNAPSHOT_STATUSES, type SnapshotStatus } from '../snapshots/machine-snapshot.entity.js';
 
 export class CreateSnapshotDto {

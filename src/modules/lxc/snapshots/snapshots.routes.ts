@@ -1,9 +1,14 @@
 import { Body, Delete, Get, HttpCode, Post } from '@nestjs/common';
-import { ApiAcceptedResponse, ApiCreatedResponse, ApiNoContentResponse, ApiOkResponse } from '@nestjs/swagger';
 import { Caller } from '../../../platform/auth/caller.decorator.js';
 import type { Principal } from '../../../platform/auth/principal.js';
 import { Scope } from '../../../platform/auth/scope.decorator.js';
 import { IdParam } from '../../../platform/http/id.pipe.js';
+import {
+  ApiAcceptedResponse,
+  ApiCreatedResponse,
+  ApiNoContentResponse,
+  ApiOkResponse,
+} from '../../../platform/http/openapi-annotations.js';
 import { AcceptedOperation } from '../../../platform/operations/accepted-operation.dto.js';
 import { AcceptedSnapshot, CreateSnapshotDto, SnapshotView } from '../dto/snapshot.dto.js';
 import { SnapshotsService } from './snapshots.service.js';

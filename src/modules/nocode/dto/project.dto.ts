@@ -1,5 +1,5 @@
-import { ApiProperty } from '@nestjs/swagger';
 import { IntField, StringField } from '../../../platform/http/fields.js';
+import { ApiProperty } from '../../../platform/http/openapi-annotations.js';
 import type { NocodeProject } from '../project.entity.js';
 
 /** UTF-8 bytes of a document; beyond them the answer is 413. */

@@ -1,4 +1,4 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty } from '../../../platform/http/openapi-annotations.js';
 import type { Deployment } from '../deployments/deployment.entity.js';
 
 export class DeploymentWarning {

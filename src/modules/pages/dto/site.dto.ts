@@ -1,5 +1,5 @@
-import { ApiProperty } from '@nestjs/swagger';
 import { BoolField, CustomField, StringField, type Judge } from '../../../platform/http/fields.js';
+import { ApiProperty } from '../../../platform/http/openapi-annotations.js';
 import type { TlsStatus } from '../sites/site.entity.js';
 import { DeploymentView } from './deployment.dto.js';
 

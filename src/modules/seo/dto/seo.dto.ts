@@ -1,5 +1,5 @@
-import { ApiProperty } from '@nestjs/swagger';
 import { CustomField, IntField, StringField, type Fault } from '../../../platform/http/fields.js';
+import { ApiProperty } from '../../../platform/http/openapi-annotations.js';
 import { PageQuery } from '../../../platform/http/page.js';
 
 export const MOST_AUDIT_PAGES = 8;

@@ -1,9 +1,9 @@
 import { Body, Delete, Get, HttpCode, Post } from '@nestjs/common';
-import { ApiCreatedResponse, ApiNoContentResponse, ApiOkResponse } from '@nestjs/swagger';
 import { Caller } from '../../../platform/auth/caller.decorator.js';
 import type { Principal } from '../../../platform/auth/principal.js';
 import { Scope } from '../../../platform/auth/scope.decorator.js';
 import { IdParam } from '../../../platform/http/id.pipe.js';
+import { ApiCreatedResponse, ApiNoContentResponse, ApiOkResponse } from '../../../platform/http/openapi-annotations.js';
 import { AllocationsService } from './allocations.service.js';
 import { AddAllocationDto, FirewallRuleDto, PortView } from './dto/allocation.dto.js';
 

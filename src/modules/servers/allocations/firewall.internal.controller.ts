@@ -1,8 +1,8 @@
 import { Controller, Get, Query, Req, UseGuards } from '@nestjs/common';
-import { ApiExcludeController } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { Unscoped } from '../../../platform/auth/scope.decorator.js';
 import { StringField } from '../../../platform/http/fields.js';
+import { ApiExcludeController } from '../../../platform/http/openapi-annotations.js';
 import type { FirewallAnswer } from '../../../platform/internal-api/internal-api.contract.js';
 import { nodeOf, NodeTokenGuard } from '../../nodes/node-token.guard.js';
 import { FirewallRules } from './firewall-rules.js';

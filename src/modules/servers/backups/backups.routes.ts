@@ -1,16 +1,16 @@
 import { Body, Delete, Get, HttpCode, Post, Query, Req, Res } from '@nestjs/common';
+import type { Request, Response } from 'express';
+import { Caller } from '../../../platform/auth/caller.decorator.js';
+import type { Principal } from '../../../platform/auth/principal.js';
+import { Scope } from '../../../platform/auth/scope.decorator.js';
+import { IdParam, UuidParam } from '../../../platform/http/id.pipe.js';
 import {
   ApiAcceptedResponse,
   ApiCreatedResponse,
   ApiNoContentResponse,
   ApiOkResponse,
   ApiResponse,
-} from '@nestjs/swagger';
-import type { Request, Response } from 'express';
-import { Caller } from '../../../platform/auth/caller.decorator.js';
-import type { Principal } from '../../../platform/auth/principal.js';
-import { Scope } from '../../../platform/auth/scope.decorator.js';
-import { IdParam, UuidParam } from '../../../platform/http/id.pipe.js';
+} from '../../../platform/http/openapi-annotations.js';
 import { PageQuery, type Page } from '../../../platform/http/page.js';
 import { Waitable } from '../../../platform/http/wait-for.js';
 import { AcceptedOperation } from '../../../platform/operations/accepted-operation.dto.js';

@@ -1,8 +1,8 @@
 import { Body, Controller, HttpCode, Param, Post, Req, UseGuards } from '@nestjs/common';
-import { ApiExcludeController } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { Unscoped } from '../../../platform/auth/scope.decorator.js';
 import { BodyLimit } from '../../../platform/http/body.decorators.js';
+import { ApiExcludeController } from '../../../platform/http/openapi-annotations.js';
 import type { SessionsAnswer } from '../../../platform/internal-api/internal-api.contract.js';
 import { nodeOf, NodeTokenGuard } from '../../nodes/node-token.guard.js';
 import { LiveSessionsDto, NodeActivityDto, NodePowerDto } from './dto/node-sessions.dto.js';

@@ -1,5 +1,5 @@
-import { ApiProperty } from '@nestjs/swagger';
 import { BoolField, EnumField, IntField, StringField } from '../../../platform/http/fields.js';
+import { ApiProperty } from '../../../platform/http/openapi-annotations.js';
 import { RUNTIMES, type Runtime } from '../runtimes.js';
 import { POWER_SIGNALS, SERVER_STATUSES, type PowerSignal, type ServerStatus } from '../server-status.js';
 

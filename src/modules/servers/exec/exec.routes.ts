@@ -1,9 +1,9 @@
 import { Body, Get, HttpCode, Post, Query } from '@nestjs/common';
-import { ApiAcceptedResponse, ApiOkResponse } from '@nestjs/swagger';
 import { Caller } from '../../../platform/auth/caller.decorator.js';
 import type { Principal } from '../../../platform/auth/principal.js';
 import { Scope } from '../../../platform/auth/scope.decorator.js';
 import { IdParam } from '../../../platform/http/id.pipe.js';
+import { ApiAcceptedResponse, ApiOkResponse } from '../../../platform/http/openapi-annotations.js';
 import { PageQuery, type Page } from '../../../platform/http/page.js';
 import { Waitable } from '../../../platform/http/wait-for.js';
 import { AcceptedExec, ExecDto, ExecSummary, ExecView } from './dto/exec.dto.js';

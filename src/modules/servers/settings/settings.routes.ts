@@ -1,9 +1,9 @@
 import { Body, Get, HttpCode, Post, Query } from '@nestjs/common';
-import { ApiOkResponse } from '@nestjs/swagger';
 import { Caller } from '../../../platform/auth/caller.decorator.js';
 import type { Principal } from '../../../platform/auth/principal.js';
 import { Scope } from '../../../platform/auth/scope.decorator.js';
 import { IdParam } from '../../../platform/http/id.pipe.js';
+import { ApiOkResponse } from '../../../platform/http/openapi-annotations.js';
 import { PageQuery, type Page } from '../../../platform/http/page.js';
 import { AlertsService } from './alerts.service.js';
 import { CrashesService } from './crashes.service.js';

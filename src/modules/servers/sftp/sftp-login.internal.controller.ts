@@ -1,8 +1,8 @@
 import { Body, Controller, HttpCode, Post, Req, UseGuards } from '@nestjs/common';
-import { ApiExcludeController } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { Unscoped } from '../../../platform/auth/scope.decorator.js';
 import { NotIdempotent } from '../../../platform/http/idempotency.js';
+import { ApiExcludeController } from '../../../platform/http/openapi-annotations.js';
 import type { SftpLoginAnswer } from '../../../platform/internal-api/internal-api.contract.js';
 import { nodeOf, NodeTokenGuard } from '../../nodes/node-token.guard.js';
 import { SftpLoginDto } from './dto/sftp.dto.js';

@@ -1,10 +1,10 @@
 import { HttpCode, Post } from '@nestjs/common';
-import { ApiOkResponse } from '@nestjs/swagger';
 import { Caller } from '../../../platform/auth/caller.decorator.js';
 import type { Principal } from '../../../platform/auth/principal.js';
 import { Scope } from '../../../platform/auth/scope.decorator.js';
 import { IdParam } from '../../../platform/http/id.pipe.js';
 import { NotIdempotent } from '../../../platform/http/idempotency.js';
+import { ApiOkResponse } from '../../../platform/http/openapi-annotations.js';
 import { SftpPasswordView } from './dto/sftp.dto.js';
 import { SftpAccessService } from './sftp-access.service.js';
 

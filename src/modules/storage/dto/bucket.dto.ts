@@ -1,5 +1,5 @@
-import { ApiProperty } from '@nestjs/swagger';
 import { BoolField, StringField } from '../../../platform/http/fields.js';
+import { ApiProperty } from '../../../platform/http/openapi-annotations.js';
 import type { Bucket } from '../buckets/bucket.entity.js';
 
 export class CreateBucketDto {

@@ -1,5 +1,5 @@
-import { ApiProperty } from '@nestjs/swagger';
 import { CustomField, IntField, StringField } from '../../../platform/http/fields.js';
+import { ApiProperty } from '../../../platform/http/openapi-annotations.js';
 import { judgeKey, judgePrefix, MAX_KEY_BYTES } from '../objects/object-key.js';
 import type { StoredObject } from '../objects/stored-object.entity.js';
 

@@ -1,5 +1,5 @@
-import { ApiProperty } from '@nestjs/swagger';
 import { BoolField, CustomField, StringField, type Judge } from '../../../platform/http/fields.js';
+import { ApiProperty } from '../../../platform/http/openapi-annotations.js';
 import { MAX_NOTE, MAX_VALUE_BYTES, SECRET_KEY } from '../vault-rules.js';
 
 const judgeValue: Judge = (value) => {

@@ -1,9 +1,9 @@
 import { Body, Controller, HttpCode, Post, Req, UseGuards } from '@nestjs/common';
-import { ApiExcludeController } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { Unscoped } from '../../../platform/auth/scope.decorator.js';
 import { BodyLimit } from '../../../platform/http/body.decorators.js';
 import { NotIdempotent } from '../../../platform/http/idempotency.js';
+import { ApiExcludeController } from '../../../platform/http/openapi-annotations.js';
 import type { VaultReadsAnswer } from '../../../platform/internal-api/vault-reads.contract.js';
 import { nodeOf, NodeTokenGuard } from '../../nodes/node-token.guard.js';
 import { NodeReadsDto, ServedReadsDto } from '../dto/node-reads.dto.js';

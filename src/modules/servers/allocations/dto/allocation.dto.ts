@@ -1,5 +1,5 @@
-import { ApiProperty } from '@nestjs/swagger';
 import { BoolField, EnumField, IntField } from '../../../../platform/http/fields.js';
+import { ApiProperty } from '../../../../platform/http/openapi-annotations.js';
 import { AllocationView } from '../../dto/server.dto.js';
 import { PROTOCOLS, type Protocol } from '../../../../platform/network/protocol.js';
 

@@ -1,5 +1,5 @@
-import { ApiProperty } from '@nestjs/swagger';
 import { BoolField, StringField } from '../../../../platform/http/fields.js';
+import { ApiProperty } from '../../../../platform/http/openapi-annotations.js';
 import { BACKUP_STATUSES, type Backup, type BackupStatus } from '../backup.entity.js';
 
 export class CreateBackupDto {

@@ -1,4 +1,4 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty } from '../../../../platform/http/openapi-annotations.js';
 
 export class ConsoleAccess {
   @ApiProperty({ description: 'For the first frame: `{"event":"auth","args":["<token>"]}`' })

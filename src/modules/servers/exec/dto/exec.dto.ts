@@ -1,5 +1,5 @@
-import { ApiProperty } from '@nestjs/swagger';
 import { StringField } from '../../../../platform/http/fields.js';
+import { ApiProperty } from '../../../../platform/http/openapi-annotations.js';
 import { EXEC_STATUSES, type ExecStatus } from '../server-exec.entity.js';
 
 export class ExecDto {

@@ -1,4 +1,3 @@
-import { ApiProperty } from '@nestjs/swagger';
 import {
   BoolField,
   CustomField,
@@ -7,6 +6,7 @@ import {
   StringField,
   type Judge,
 } from '../../../../platform/http/fields.js';
+import { ApiProperty } from '../../../../platform/http/openapi-annotations.js';
 import { cronValues, type CronField } from '../cron-fields.js';
 import { RUN_STATUSES, TASK_RUN_STATUSES, type RunStatus, type TaskRunStatus } from '../schedule-run.entity.js';
 import { MAX_COMMAND, MAX_COMMAND_BYTES, TASK_ACTIONS, type TaskAction } from '../schedule-task.entity.js';

@@ -1,5 +1,5 @@
-import { ApiProperty } from '@nestjs/swagger';
 import { BoolField, NumberField, StringField } from '../../../../platform/http/fields.js';
+import { ApiProperty } from '../../../../platform/http/openapi-annotations.js';
 
 const PERCENT = { min: 1, max: 100, nullable: true, description: 'Percent of the allocation; null for no alert' };
 
