@@ -11,7 +11,7 @@ import { settingNames } from './settings.mjs';
  * wait for states much of the time, most of all where there is a real engine.
  * @type {Record<string, number>}
  */
-const WORKERS = { unit: 2, gates: 2, integration: 4, contract: 4, engine: 4, e2e: 3, faults: 1 };
+const WORKERS = { unit: 2, gates: 2, integration: 4, contract: 4, engine: 4, e2e: 4, faults: 1 };
 
 /** Jest projects by price. */
 export const PROJECTS = Object.keys(WORKERS);

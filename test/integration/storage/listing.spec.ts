@@ -50,7 +50,10 @@ async function walk(query: Record<string, string>, id = bucket, between?: (pages
   return { ...found, pages };
 }
 
-/** How many rows the server has read one after the other, which no clock has a part in. */
+/**
+ * How many rows the server has read one after the other, which no clock has a part in. It counts for everybody, and others
+ * may be at work, so the least of a few is meant.
+ */
 async function rowsRead(work: () => Promise<unknown>): Promise<number> {
   const read = async () => {
     const rows = await berth.database.query<{ Variable_name: string; Value: string }[]>(
@@ -58,9 +61,13 @@ async function rowsRead(work: () => Promise<unknown>): Promise<number> {
     );
     return rows.reduce((sum, { Value }) => sum + Number(Value), 0);
   };
-  const before = await read();
-  await work();
-  return (await read()) - before;
+  const counts: number[] = [];
+  for (let time = 0; time < 5; time++) {
+    const before = await read();
+    await work();
+    counts.push((await read()) - before);
+  }
+  return Math.min(...counts);
 }
 
 test('all of it, page by page, each once and in order', async () => {
