@@ -142,11 +142,11 @@ onEngine('the engine', () => {
     );
     await Promise.all(made.map(({ id }) => reach(api, id, 'RUNNING')));
     expect(await hosting.inEngine()).toContain('volume kept-by-the-operator');
-    const said = `${worker.log()}\n${hosting.berth.process('worker').log()}`;
-    for (const name of [stray.instance, stray.volume])
-      expect(said.split('\n').some((line) => line.includes(name) && line.includes('removed: nobody owns it'))).toBe(
-        true,
-      );
+    const lines = () => [worker, berth.process('worker')].flatMap((one) => one.log().split('\n'));
+    for (const name of [stray.instance, stray.volume]) {
+      const told = (line: string) => line.includes(name) && line.includes('removed: nobody owns it');
+      await until(`that ${name} is told of`, async () => lines().some(told));
+    }
     await engine.deleteVolume('kept-by-the-operator');
     await hosting.untilQuiet();
     await hosting.expectExactly([server.id, ...made.map(({ id }) => id)]);
