@@ -9,7 +9,7 @@ import { parseArgs } from 'node:util';
 import { takeLock } from './lib/lock.mjs';
 import { layoutOf } from './lib/layout.mjs';
 import { CHECKS, runChecks } from './lib/checks.mjs';
-import { PROJECTS, runJest } from './lib/jest.mjs';
+import { groupsOf, PROJECTS, runJest } from './lib/jest.mjs';
 import { Failure, Steps, printFailure } from './lib/terminal.mjs';
 import {
   bringTestStack,
@@ -24,6 +24,7 @@ const STAGES = ['check', ...PROJECTS];
 const ON_ENGINE = ['engine', 'e2e', 'faults'];
 /** They run beside the faults, which take one daemon after the other away and leave the processors idle meanwhile. */
 const WITHOUT_DAEMONS = ['check', 'unit'];
+const ALL_CHECKS = CHECKS.map(({ name }) => name);
 const NEEDS_DATABASE = CHECKS.filter(({ database }) => database).map(({ name }) => name);
 const NEEDS_NONE = CHECKS.filter(({ database }) => !database).map(({ name }) => name);
 
@@ -55,33 +56,40 @@ async function runStages(steps, { stages, patterns }) {
   process.once('exit', () => stack.imageBuild?.abandon());
   let engineReady = false;
   const total = { passed: 0, failed: 0 };
-  /** @param {string} stage @param {string[]} [checks] */
-  const run = async (stage, checks) => {
+  /** @param {string} what @param {() => Promise<{ passed: number, failed: number, skipped: number }>} work */
+  const run = async (what, work) => {
     const started = Date.now();
-    const { passed, failed, skipped } =
-      stage === 'check' ? await checkStage(steps, checks) : await runJest(stage, stack, patterns);
+    const { passed, failed, skipped } = await work();
     total.passed += passed;
     total.failed += failed;
     const aside = skipped > 0 ? `, ${skipped} skipped` : '';
     const seconds = ((Date.now() - started) / 1000).toFixed(0);
-    steps.say(`   ${stage}: ${passed} passed, ${failed} failed${aside} (${seconds} s)`);
+    steps.say(`   ${what}: ${passed} passed, ${failed} failed${aside} (${seconds} s)`);
   };
-  const beside = stages.includes('faults') ? stages.filter((stage) => WITHOUT_DAEMONS.includes(stage)) : [];
-  if (beside.includes('check')) await run('check', NEEDS_DATABASE);
-  for (const stage of stages.filter((each) => !beside.includes(each))) {
+  /** @param {string[]} checks */
+  const runCheck = (checks) => run('check', () => checkStage(steps, checks));
+  /** @param {import('./lib/jest.mjs').Group} group */
+  const runGroup = (group) => run(group.projects.join(', '), () => runJest(group, stack, patterns));
+  const withFaults = stages.includes('faults');
+  if (stages.includes('check')) await runCheck(withFaults ? NEEDS_DATABASE : ALL_CHECKS);
+  const beside = withFaults ? stages.filter((stage) => WITHOUT_DAEMONS.includes(stage)) : [];
+  for (const group of groupsOf(stages.filter((stage) => !beside.includes(stage)))) {
     if (interrupted) throw new Failure('interrupted');
     await mendTestStack();
-    const others = stage === 'faults' ? beside : [];
-    steps.say(`\n== ${[stage, ...others].join(', ')}`);
-    if (ON_ENGINE.includes(stage) && !engineReady) {
+    const others = group.projects.includes('faults') ? beside : [];
+    steps.say(`\n== ${[...group.projects, ...others].join(', ')}`);
+    if (!engineReady && group.projects.some((stage) => ON_ENGINE.includes(stage))) {
       await prepareTestEngine(steps, stack);
       engineReady = true;
     }
     const inTurn = async () => {
-      for (const other of others) await run(other, NEEDS_NONE);
+      if (others.includes('check')) await runCheck(NEEDS_NONE);
+      for (const other of groupsOf(others)) await runGroup(other);
     };
     // Both to their ends, or the stack would be removed from under one of them.
-    for (const end of await Promise.allSettled([run(stage), inTurn()])) if (end.status === 'rejected') throw end.reason;
+    for (const end of await Promise.allSettled([runGroup(group), inTurn()])) {
+      if (end.status === 'rejected') throw end.reason;
+    }
   }
   if (patterns.length > 0 && total.passed + total.failed === 0) {
     throw new Failure(`no test file matches ${patterns.join(', ')}`);
@@ -91,7 +99,7 @@ async function runStages(steps, { stages, patterns }) {
 
 /**
  * @param {Steps} steps
- * @param {string[]} [only] all when left out
+ * @param {string[]} only
  */
 async function checkStage(steps, only) {
   const { passed, failures } = await runChecks(steps, { only });

@@ -6,43 +6,63 @@ import { REPOSITORY, readJson } from './layout.mjs';
 import { PROJECT_NODE } from './project.mjs';
 import { settingNames } from './settings.mjs';
 
-/**
- * How many files run side by side, which share nothing but the daemons of the stack: as many as keep two cores busy. They
- * wait for states much of the time, most of all where there is a real engine.
- * @type {Record<string, number>}
- */
-const WORKERS = { unit: 2, gates: 2, integration: 4, contract: 4, engine: 4, e2e: 4, faults: 1 };
+/** @typedef {{ projects: string[], workers: number }} Group */
 
-/** Jest projects by price. */
-export const PROJECTS = Object.keys(WORKERS);
+/**
+ * Jest projects by price. Those of a group run in one go, so that the last long file of one does not leave a processor idle.
+ * `workers` files run side by side, which share nothing but the daemons of the stack: as many as keep two cores busy. They
+ * wait for states much of the time, most of all where there is a real engine.
+ * @type {Group[]}
+ */
+const GROUPS = [
+  { projects: ['unit'], workers: 2 },
+  { projects: ['gates'], workers: 2 },
+  { projects: ['integration', 'contract'], workers: 4 },
+  { projects: ['engine', 'e2e'], workers: 4 },
+  { projects: ['faults'], workers: 1 },
+];
+
+export const PROJECTS = GROUPS.flatMap(({ projects }) => projects);
+
+/**
+ * The groups of these projects, without the others.
+ * @param {string[]} projects
+ */
+export function groupsOf(projects) {
+  const groups = GROUPS.map((group) => ({
+    ...group,
+    projects: group.projects.filter((project) => projects.includes(project)),
+  }));
+  return groups.filter((group) => group.projects.length > 0);
+}
 
 /** How long Jest may take to end once its results are written; longer means that a test left something open. */
 const GRACE_MS = 30_000;
 
 /**
- * Runs one Jest project and counts.
- * @param {string} project
+ * Runs the projects of one group and counts.
+ * @param {Group} group
  * @param {import('./test-stack.mjs').TestStack} stack
  * @param {string[]} patterns
  * @returns {Promise<{ passed: number, failed: number, skipped: number }>}
  */
-export async function runJest(project, stack, patterns) {
+export async function runJest({ projects, workers }, stack, patterns) {
   const folder = mkdtempSync(join(tmpdir(), 'berth-jest-'));
   const results = join(folder, 'results.json');
   const args = [
     join('node_modules', 'jest', 'bin', 'jest.js'),
     '--selectProjects',
-    project,
+    ...projects,
     '--json',
     `--outputFile=${results}`,
     '--passWithNoTests',
-    `--maxWorkers=${WORKERS[project]}`,
+    `--maxWorkers=${workers}`,
     '--',
     ...patterns,
   ];
   try {
     const { code, hung } = await runToEnd(args, testEnvironment(stack), results);
-    return count(readJson(results), code, hung, project);
+    return count(readJson(results), code, hung, projects.join(', '));
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -93,20 +113,20 @@ function runToEnd(args, env, results) {
  * @param {any} report what Jest wrote; undefined when it died before
  * @param {number} code
  * @param {boolean} hung
- * @param {string} project
+ * @param {string} what
  */
-function count(report, code, hung, project) {
+function count(report, code, hung, what) {
   if (!report) {
-    process.stderr.write(`Jest ended with code ${code} and left no results (${project}).\n`);
+    process.stderr.write(`Jest ended with code ${code} and left no results (${what}).\n`);
     return { passed: 0, failed: 1, skipped: 0 };
   }
   // A file that cannot even be loaded has no tests to count.
   let failed = report.numFailedTests + report.numRuntimeErrorTestSuites;
   if (hung) {
-    process.stderr.write(`The ${project} tests left something open: Jest did not end by itself.\n`);
+    process.stderr.write(`The tests (${what}) left something open: Jest did not end by itself.\n`);
     failed++;
   } else if (failed === 0 && code !== 0) {
-    process.stderr.write(`Jest ended with code ${code} though no test failed (${project}).\n`);
+    process.stderr.write(`Jest ended with code ${code} though no test failed (${what}).\n`);
     failed++;
   }
   return { passed: report.numPassedTests, failed, skipped: report.numPendingTests + report.numTodoTests };
