@@ -43,7 +43,7 @@ const shared = {
   moduleFileExtensions: ['ts', 'js', 'mjs', 'cjs', 'json', 'node'],
   // Not the whole folder: what stacks and image builds keep in it changes meanwhile.
   roots: ['<rootDir>/src', '<rootDir>/test'],
-  setupFiles: ['<rootDir>/test/support/setup.ts'],
+  setupFiles: ['reflect-metadata'],
 };
 
 /** One jest project; `npm test` runs them one after another. */

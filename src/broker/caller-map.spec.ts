@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import { fc } from '../../test/support/fast-check.js';
 import type { Engine, EngineEvent, EngineInstance } from '../drivers/engine/engine.js';
 import { createLogger } from '../platform/observability/logger.js';
 import { CallerMap } from './caller-map.js';

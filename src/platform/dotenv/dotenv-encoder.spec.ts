@@ -1,10 +1,10 @@
-import fc from 'fast-check';
 import { parse } from 'dotenv';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
+import { fc } from '../../../test/support/fast-check.js';
 import { encodeDotenv, nonportableHeader, type DotenvEntry } from './dotenv-encoder.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'berth-dotenv-'));

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
-import fc from 'fast-check';
+import { fc } from '../../../test/support/fast-check.js';
 import { bodyDigest, digestBody } from './body-digest.js';
 
 function digest(contentType: string, body: Buffer, cuts: number[] = []): string {

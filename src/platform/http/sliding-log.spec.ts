@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import { fc } from '../../../test/support/fast-check.js';
 import { LocalSlidingLog } from './sliding-log.js';
 
 const WINDOW = 60_000;

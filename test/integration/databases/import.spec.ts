@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import { fc } from '../../support/fast-check.js';
 import type { Api } from '../../support/api.js';
 import { startBerth, type Berth } from '../../support/app.js';
 import { MariaDbClient } from './mariadb-client.js';

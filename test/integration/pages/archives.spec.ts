@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { fc } from '../../support/fast-check.js';
 import { startBerth, type Berth } from '../../support/app.js';
 import { heaviest, REFUSED, TAKEN } from '../../support/hostile-archives.js';
 import { build } from '../../support/zip-builder.js';

@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import { fc } from '../../../../test/support/fast-check.js';
 import { withoutDefiner } from './definers.js';
 import { masked } from './masked.js';
 import { isBlank, isRead, StatementSplitter, type Statement } from './statement-splitter.js';

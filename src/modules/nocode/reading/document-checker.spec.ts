@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import { fc } from '../../../../test/support/fast-check.js';
 import { DocumentChecker } from './document-checker.js';
 
 /** Whether the checker takes the text, however it is cut up. */

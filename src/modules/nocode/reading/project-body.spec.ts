@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import type { IncomingMessage } from 'node:http';
-import fc from 'fast-check';
+import { fc } from '../../../../test/support/fast-check.js';
 import { DomainError } from '../../../platform/errors/domain-error.js';
 import { MAX_DOCUMENT_BYTES } from '../dto/project.dto.js';
 import { readProjectBody, type ProjectBody } from './project-body.js';

@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { createHash, randomBytes } from 'node:crypto';
 import { ftruncateSync, mkdirSync, mkdtempSync, openSync, closeSync, readdirSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -6,6 +5,7 @@ import { join, posix } from 'node:path';
 import { Readable } from 'node:stream';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import yazl from 'yazl';
+import { fc } from '../../../../test/support/fast-check.js';
 import { build } from '../../../../test/support/zip-builder.js';
 import { LocalBlobStore } from '../../../drivers/objects/local/local-blob-store.js';
 import { ArchiveError } from './archive-error.js';

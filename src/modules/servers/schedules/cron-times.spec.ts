@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import { fc } from '../../../../test/support/fast-check.js';
 import { CRON_FIELDS, cronValues, type CronField, type CronFields } from './cron-fields.js';
 import { CronTimes } from './cron-times.js';
 import { isTimeZone } from './wall-clock.js';
