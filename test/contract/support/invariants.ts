@@ -73,8 +73,9 @@ function faultsOf(answer: Answer, secrets: readonly string[]): string[] {
   must(answer.header('x-content-type-options') === 'nosniff', 'lets browsers guess the media type');
   must(status < 500, 'a fault of the platform');
   must(status !== 401 || answer.header('www-authenticate') === 'Bearer', 'WWW-Authenticate is not Bearer');
+  const said = decoded(text);
   for (const inside of INSIDES)
-    must(!inside.test(text) || isDocumentation(answer) || isAboutSql(answer), `shows insides: ${inside.source}`);
+    must(!inside.test(said) || isDocumentation(answer) || isAboutSql(answer), `shows insides: ${inside.source}`);
   must(!text.includes(HIDDEN_VALUE), 'shows the value of a sealed secret');
   for (const secret of secrets) must(!text.includes(secret), 'holds a secret of the platform');
   if (!answer.request.startsWith('HEAD ')) {
@@ -82,6 +83,12 @@ function faultsOf(answer: Answer, secrets: readonly string[]): string[] {
     else if (status < 300) faults.push(...successFaults(answer));
   }
   return faults;
+}
+
+/** With what tokens say, instead of their letters: any word may be found in those. */
+function decoded(text: string): string {
+  const token = /\beyJ[\w-]+\.([\w-]+)\.[\w-]+/g;
+  return text.replace(token, (_, claims: string) => Buffer.from(claims, 'base64url').toString());
 }
 
 function problemFaults(answer: Answer): string[] {
