@@ -1,3 +1,4 @@
+import { randomFillSync } from 'node:crypto';
 import { monotonicFactory } from 'ulid';
 
 /** Prefix of each kind of record that has an id of its own; all are `<prefix>_<ULID in lower case>`, 30 characters at most. */
@@ -31,7 +32,19 @@ export const ID_PREFIXES = [
 
 export type IdPrefix = (typeof ID_PREFIXES)[number];
 
-const nextUlid = monotonicFactory();
+const random = new Uint8Array(1024);
+let used = random.length;
+
+/** From 0 up to 1: the package asks once for each character, and to ask the system each time costs more than all the rest. */
+function nextRandom(): number {
+  if (used === random.length) {
+    randomFillSync(random);
+    used = 0;
+  }
+  return random[used++]! / 256;
+}
+
+const nextUlid = monotonicFactory(nextRandom);
 
 /** A new time-ordered id; ids made by one process sort in the order they were made. */
 export function newId(prefix: IdPrefix): string {
