@@ -51,7 +51,7 @@ export class StatementsReader {
   /** A tenant may have set the password of the platform's account, or dropped the schema: both are put right once. */
   private async open({ database, host }: PlacedDatabase, timeoutMs: number): Promise<DatabaseSession> {
     const link = this.links.to(host);
-    const { schema, platform } = this.links.hosted(database);
+    const { schema, platform } = this.links.forPlatform(database);
     const options = { account: platform, schema, timeoutMs, maxRows: MAX_ROWS, maxBytes: MAX_BYTES };
     try {
       return await link.open(options);

@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createSecretKey, hkdfSync, type KeyObject, randomBytes } from 'node:crypto';
 import { ConfigError, type Config, readSecretFile } from '../../config/config.js';
 
 const CIPHER = 'aes-256-gcm';
@@ -12,7 +12,7 @@ const SHORTEST_SECRET = 32;
  * the file that PASSWORD_KEY_FILE names: the first seals, and what any of them sealed opens.
  */
 export abstract class RowSeal {
-  private keys: readonly [Buffer, ...Buffer[]] | undefined;
+  private keys: readonly [KeyObject, ...KeyObject[]] | undefined;
 
   protected constructor(
     private readonly config: Config,
@@ -36,7 +36,7 @@ export abstract class RowSeal {
     throw new Error(`A sealed password (${row}) does not open: was a line of PASSWORD_KEY_FILE lost?`);
   }
 
-  private opened(): readonly [Buffer, ...Buffer[]] {
+  private opened(): readonly [KeyObject, ...KeyObject[]] {
     if (this.keys) return this.keys;
     const [first, ...others] = readSecretFile(this.config, 'passwordKeyFile')
       .split('\n')
@@ -46,15 +46,15 @@ export abstract class RowSeal {
     return (this.keys = [first!, ...others]);
   }
 
-  private keyOf(secret: string): Buffer {
+  private keyOf(secret: string): KeyObject {
     if (secret.length < SHORTEST_SECRET) {
       throw new ConfigError('Settings: the file that PASSWORD_KEY_FILE names holds a line of less than 32 characters.');
     }
-    return Buffer.from(hkdfSync('sha256', secret, '', this.purpose, 32));
+    return createSecretKey(Buffer.from(hkdfSync('sha256', secret, '', this.purpose, 32)));
   }
 }
 
-function openWith(key: Buffer, sealed: Buffer, row: string): string | null {
+function openWith(key: KeyObject, sealed: Buffer, row: string): string | null {
   const nonce = sealed.subarray(0, NONCE_BYTES);
   const tag = sealed.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES);
   try {

@@ -20,7 +20,17 @@ export class HostLinks {
 
   to(host: RegisteredHost): DatabaseHost {
     const { address, port, adminUser: user, caCertificate } = host;
-    return this.at({ address, port, user, caCertificate, password: this.passwords.openHost(host) });
+    const { passwords } = this;
+    return this.at({
+      address,
+      port,
+      user,
+      caCertificate,
+      // Most of what is done there is not done as its administrator.
+      get password() {
+        return passwords.openHost(host);
+      },
+    });
   }
 
   at(address: HostAddress): DatabaseHost {
@@ -29,11 +39,16 @@ export class HostLinks {
 
   /** As it stands on its host. */
   hosted(database: ServiceDatabase): HostedDatabase {
-    const { schema, program, platform } = namesOf(database.id);
+    const user = namesOf(database.id).program;
     return {
-      schema,
-      program: { user: program, password: this.passwords.openProgram(database) },
-      platform: { user: platform, password: this.passwords.openPlatform(database) },
+      ...this.forPlatform(database),
+      program: { user, password: this.passwords.openProgram(database) },
     };
+  }
+
+  /** Of a database, what the platform itself needs to work in it. */
+  forPlatform(database: ServiceDatabase): Pick<HostedDatabase, 'schema' | 'platform'> {
+    const { schema, platform: user } = namesOf(database.id);
+    return { schema, platform: { user, password: this.passwords.openPlatform(database) } };
   }
 }
