@@ -46,7 +46,7 @@ const shared = {
   setupFiles: ['reflect-metadata'],
 };
 
-/** One jest project; `npm test` runs them one after another. */
+/** One jest project; scripts/lib/jest.mjs says which of them `npm test` runs together. */
 const project = (name, testMatch, more = {}) => ({
   ...shared,
   ...more,

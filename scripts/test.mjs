@@ -24,7 +24,6 @@ const STAGES = ['check', ...PROJECTS];
 const ON_ENGINE = ['engine', 'e2e', 'faults'];
 /** They run beside the faults, which take one daemon after the other away and leave the processors idle meanwhile. */
 const WITHOUT_DAEMONS = ['check', 'unit'];
-const ALL_CHECKS = CHECKS.map(({ name }) => name);
 const NEEDS_DATABASE = CHECKS.filter(({ database }) => database).map(({ name }) => name);
 const NEEDS_NONE = CHECKS.filter(({ database }) => !database).map(({ name }) => name);
 
@@ -66,12 +65,12 @@ async function runStages(steps, { stages, patterns }) {
     const seconds = ((Date.now() - started) / 1000).toFixed(0);
     steps.say(`   ${what}: ${passed} passed, ${failed} failed${aside} (${seconds} s)`);
   };
-  /** @param {string[]} checks */
+  /** @param {string[]} [checks] all when left out */
   const runCheck = (checks) => run('check', () => checkStage(steps, checks));
   /** @param {import('./lib/jest.mjs').Group} group */
   const runGroup = (group) => run(group.projects.join(', '), () => runJest(group, stack, patterns));
   const withFaults = stages.includes('faults');
-  if (stages.includes('check')) await runCheck(withFaults ? NEEDS_DATABASE : ALL_CHECKS);
+  if (stages.includes('check')) await runCheck(withFaults ? NEEDS_DATABASE : undefined);
   const beside = withFaults ? stages.filter((stage) => WITHOUT_DAEMONS.includes(stage)) : [];
   for (const group of groupsOf(stages.filter((stage) => !beside.includes(stage)))) {
     if (interrupted) throw new Failure('interrupted');
@@ -99,7 +98,7 @@ async function runStages(steps, { stages, patterns }) {
 
 /**
  * @param {Steps} steps
- * @param {string[]} only
+ * @param {string[]} [only] all when left out
  */
 async function checkStage(steps, only) {
   const { passed, failures } = await runChecks(steps, { only });

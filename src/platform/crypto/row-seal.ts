@@ -1,5 +1,6 @@
-import { createCipheriv, createDecipheriv, createSecretKey, hkdfSync, type KeyObject, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, hkdfSync, type KeyObject, randomBytes } from 'node:crypto';
 import { ConfigError, type Config, readSecretFile } from '../../config/config.js';
+import { secretKeyOf } from './value-cipher.js';
 
 const CIPHER = 'aes-256-gcm';
 const NONCE_BYTES = 12;
@@ -50,7 +51,7 @@ export abstract class RowSeal {
     if (secret.length < SHORTEST_SECRET) {
       throw new ConfigError('Settings: the file that PASSWORD_KEY_FILE names holds a line of less than 32 characters.');
     }
-    return createSecretKey(Buffer.from(hkdfSync('sha256', secret, '', this.purpose, 32)));
+    return secretKeyOf(Buffer.from(hkdfSync('sha256', secret, '', this.purpose, 32)));
   }
 }
 

@@ -8,6 +8,7 @@ import type * as Swagger from '@nestjs/swagger';
 
 type Annotator = Extract<keyof typeof Swagger, `Api${string}`>;
 type Annotation = (swagger: typeof Swagger) => void;
+type Curried = (...options: unknown[]) => (...place: unknown[]) => void;
 
 const annotations: Annotation[] = [];
 
@@ -20,11 +21,8 @@ export async function annotate(): Promise<void> {
 function annotator<Name extends Annotator>(name: Name): (typeof Swagger)[Name] {
   const written =
     (...options: unknown[]) =>
-    (target: object, key?: string | symbol): void => {
-      annotations.push((swagger) => {
-        const decorator = (swagger[name] as (...options: unknown[]) => (...place: unknown[]) => void)(...options);
-        decorator(target, key, key === undefined ? undefined : Object.getOwnPropertyDescriptor(target, key));
-      });
+    (...place: unknown[]): void => {
+      annotations.push((swagger) => (swagger[name] as Curried)(...options)(...place));
     };
   return written as (typeof Swagger)[Name];
 }
