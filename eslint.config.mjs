@@ -1,4 +1,5 @@
 import prettier from 'eslint-config-prettier';
+import regexp from 'eslint-plugin-regexp';
 import tseslint from 'typescript-eslint';
 
 const typescript = ['src/**/*.ts', 'migrations/**/*.ts', 'test/**/*.ts', 'bench/**/*.ts'];
@@ -37,7 +38,14 @@ const REPOSITORIES = [
   { selector: 'CallExpression[callee.property.name="getRepository"]', message: 'Use Database.manager or Tx.manager.' },
 ];
 
+/** Text comes from strangers, and one pattern that tries too many ways holds up everybody. */
+const LINEAR_PATTERNS = {
+  'regexp/no-super-linear-backtracking': ['error', { report: 'potential' }],
+  'regexp/no-super-linear-move': 'error',
+};
+
 export default tseslint.config(
+  { plugins: { regexp } },
   { ignores: ['node_modules/', 'dist/', 'coverage/', '.berth/', '.berth-test/', 'images/*/rootfs/'] },
   {
     files: typescript,
@@ -45,6 +53,7 @@ export default tseslint.config(
     languageOptions: { parserOptions: { project: './tsconfig.json', tsconfigRootDir: import.meta.dirname } },
     linterOptions: { reportUnusedDisableDirectives: 'error' },
     rules: {
+      ...LINEAR_PATTERNS,
       eqeqeq: ['error', 'always', { null: 'ignore' }],
       'max-lines': ['error', { max: 400, skipBlankLines: false, skipComments: false }],
       'no-restricted-imports': ['error', { paths: FORBIDDEN_IMPORTS }],
@@ -101,6 +110,7 @@ export default tseslint.config(
     files: ['scripts/**/*.mjs', 'images/**/*.mjs', 'bench/**/*.mjs'],
     extends: [prettier],
     rules: {
+      ...LINEAR_PATTERNS,
       'max-lines': ['error', 400],
       'no-restricted-imports': ['error', { paths: FORBIDDEN_IMPORTS }],
       'no-restricted-syntax': ['error', ...FORBIDDEN_SYNTAX.slice(0, 3)],

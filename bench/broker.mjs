@@ -131,7 +131,7 @@ async function load(networks, url, seconds) {
   if (refused) throw new Error(`some requests were refused:\n${refused}`);
   return {
     rate: texts.reduce((sum, text) => sum + Number(/Requests\/sec:\s+([\d.]+)/.exec(text)[1]), 0),
-    count: texts.reduce((sum, text) => sum + Number(/(\d+) requests in/.exec(text)[1]), 0),
+    count: texts.reduce((sum, text) => sum + Number(/(?<!\d)(\d+) requests in/.exec(text)[1]), 0),
     p99: Math.max(...texts.map((text) => milliseconds(/99%\s+([\d.]+)(us|ms|s)/.exec(text)))),
   };
 }

@@ -90,7 +90,7 @@ async function measure(url, token, seconds) {
   const [, time, unit] = /99%\s+([\d.]+)(us|ms|s)/.exec(stdout);
   return {
     rate: Number(/Requests\/sec:\s+([\d.]+)/.exec(stdout)[1]),
-    requests: Number(/(\d+) requests in/.exec(stdout)[1]),
+    requests: Number(/(?<!\d)(\d+) requests in/.exec(stdout)[1]),
     p99: Number(time) * { us: 0.001, ms: 1, s: 1000 }[unit],
   };
 }

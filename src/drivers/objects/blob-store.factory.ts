@@ -25,7 +25,7 @@ export async function createBlobStore(options: BlobStoreOptions): Promise<BlobSt
   if (url.startsWith('file:/')) return new LocalBlobStore(fileURLToPath(url));
   const [, bucket, path = ''] = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/([^?#]*))?$/.exec(url) ?? [];
   if (bucket === undefined) throw new Error('The address of the object store is file:/path or s3://bucket/prefix');
-  const folder = decodeURIComponent(path).replace(/\/+$/, '');
+  const folder = decodeURIComponent(path).replace(/(?<!\/)\/+$/, '');
   const { S3BlobStore } = await import('./s3/s3-blob-store.js');
   return new S3BlobStore({
     bucket,

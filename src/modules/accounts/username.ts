@@ -29,7 +29,7 @@ function tidy(text: string): string {
     .toLowerCase()
     .replace(/[^a-z0-9._-]+/g, '')
     .slice(0, 32)
-    .replace(/^[._-]+|[._-]+$/g, '');
+    .replace(/^[._-]+|(?<![._-])[._-]+$/g, '');
 }
 
 function digits(): string {

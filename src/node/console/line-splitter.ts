@@ -16,7 +16,7 @@ export class LineSplitter {
   pushText(text: string): string[] {
     const lines = (this.rest + text).split('\n');
     this.rest = lines.pop()!;
-    const whole = lines.map((line) => line.replace(/\r+$/, ''));
+    const whole = lines.map((line) => line.replace(/(?<!\r)\r+$/, ''));
     if (this.rest.length <= MAX_LINE) return whole;
     const pieces = this.rest.match(new RegExp(`[^]{1,${MAX_LINE}}`, 'g'))!;
     this.rest = '';
@@ -25,7 +25,7 @@ export class LineSplitter {
 
   /** What there is of a line that nothing will complete. */
   end(): string[] {
-    const left = (this.rest + this.decoder.end()).replace(/\r+$/, '');
+    const left = (this.rest + this.decoder.end()).replace(/(?<!\r)\r+$/, '');
     this.rest = '';
     return left === '' ? [] : [left];
   }

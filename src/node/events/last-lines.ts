@@ -4,7 +4,7 @@ const MAX_CHARACTERS = 32 * 1024;
 
 /** The newest lines of a console, bounded in number and size: a program may print what it likes. */
 export function lastLines(console: string): string[] {
-  const lines = console.slice(-2 * MAX_CHARACTERS).split(/\r*\n/);
+  const lines = console.slice(-2 * MAX_CHARACTERS).split(/(?<!\r)\r*\n/);
   if (lines.at(-1) === '') lines.pop();
   const kept: string[] = [];
   let room = MAX_CHARACTERS;

@@ -9,10 +9,10 @@ export class LineEnds extends Transform {
 
   override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
     const text = this.held + chunk.toString('latin1');
-    this.held = /\r*$/.exec(text)![0];
+    this.held = /(?<!\r)\r*$/.exec(text)![0];
     const whole = text
       .slice(0, text.length - this.held.length)
-      .replace(/\r+\n/g, '\r\n')
+      .replace(/(?<!\r)\r+\n/g, '\r\n')
       .replaceAll('\0', '');
     done(null, Buffer.from(whole, 'latin1'));
   }

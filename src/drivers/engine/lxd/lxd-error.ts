@@ -10,9 +10,12 @@ const BY_STATUS: Record<number, EngineErrorCode> = {
 
 const MISSING = /\b(instance|container|image|alias|volume|network|pool|project|operation|certificate)\b[^:]*not found/i;
 
+const MAX_MESSAGE = 500;
+
 /** Engine messages quote the configuration line they stumbled over, and that may hold a tenant's value. */
 function withoutValues(message: string): string {
-  return message.replace(/((?:lxc\.)?environment[.\s=:"]*\S*?\s*=).*/gis, '$1[hidden]').slice(0, 500);
+  const start = message.slice(0, 4 * MAX_MESSAGE);
+  return start.replace(/(environment[^=]*=).*/is, '$1[hidden]').slice(0, MAX_MESSAGE);
 }
 
 /** Turns what the engine answered into an error of the port; `status` is 0 for what failed in the background. */

@@ -13,7 +13,7 @@ const UNITS: Record<string, number> = {
 
 /** Reads a size as the engine writes it, in MiB; 0 where there is none. */
 export function mebibytes(text: string | undefined): number {
-  const [, digits, unit] = /^(\d+)\s*(\w*)$/.exec(text?.trim() ?? '') ?? [];
+  const [, digits, unit] = /^(\d+)\s*([a-z]*)$/i.exec(text?.trim() ?? '') ?? [];
   const factor = UNITS[unit ?? ''];
   return digits === undefined || factor === undefined ? 0 : Math.round((Number(digits) * factor) / 2 ** 20);
 }

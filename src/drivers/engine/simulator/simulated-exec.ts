@@ -28,7 +28,7 @@ export function simulateExec(instance: SimulatedInstance, command: string[], clo
     const step = steps.shift()?.trim();
     if (ended) return;
     if (step === undefined) return end(code);
-    const [word = '', ...rest] = step.replace(/\s*>&2$/, '').split(/\s+/);
+    const [word = '', ...rest] = step.replace(/(?<!\s)\s*>&2$/, '').split(/\s+/);
     const to = step.endsWith('>&2') ? stderr : stdout;
     switch (word) {
       case 'echo':

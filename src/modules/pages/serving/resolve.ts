@@ -74,7 +74,7 @@ function follow(site: LoadedManifest, { from, to, status }: Redirect, { path, qu
   const captures = from(path);
   if (!captures) return null;
   if (status === 200 || status === 404) {
-    const target = fillIn(to, captures, (value) => value).replace(/[?#].*$/, '');
+    const [target = ''] = fillIn(to, captures, (value) => value).split(/[?#]/, 1);
     const file = rewritten(site, target);
     return file && { kind: 'file', ...file, status };
   }

@@ -22,7 +22,7 @@ function bomOf([a, b, c]: Uint8Array): string | undefined {
 
 function declaredIn(body: Uint8Array): string | undefined {
   const start = Buffer.from(body.buffer, body.byteOffset, Math.min(body.length, PRESCAN)).toString('latin1');
-  const label = /<meta[^>]+charset\s*=\s*["']?\s*([^\s"'/>;]+)/i.exec(start)?.[1];
+  const label = /<meta[^>]+charset\s*=\s*(?:["']\s*)?([^\s"'/>;]+)/i.exec(start)?.[1];
   // It was read as ASCII, so it cannot be that.
   return label && /^utf-?16/i.test(label) ? 'utf-8' : label;
 }

@@ -97,7 +97,7 @@ export class Page {
 
   private linkHeaders(): LinkElement[] {
     return this.headers('link').flatMap((value) =>
-      [...value.matchAll(/<([^>]*)>((?:\s*;\s*[\w!#$&+.^`|~*-]+\s*(?:=\s*(?:"[^"]*"|[^\s;,"]+))?)*)/g)].map(
+      [...value.matchAll(/<([^<>]*)>((?:\s*;\s*[\w!#$&+.^`|~*-]+(?:\s*=\s*(?:"[^"]*"|[^\s;,"]+))?)*)/g)].map(
         ([, uri = '', parameters = '']): LinkElement => {
           const parameter = (name: string): string =>
             new RegExp(`;\\s*${name}\\s*=\\s*(?:"([^"]*)"|([^\\s;,"]+))`, 'i')

@@ -4,5 +4,5 @@
  */
 export function pageKey(url: URL): string {
   const parameters = [...url.searchParams].map(([name, value]) => `${name}=${value}`).sort();
-  return `${url.host}${url.pathname.replace(/\/+$/, '')}?${parameters.join('&')}`;
+  return `${url.host}${url.pathname.replace(/(?<!\/)\/+$/, '')}?${parameters.join('&')}`;
 }

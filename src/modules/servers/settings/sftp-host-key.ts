@@ -29,7 +29,7 @@ export class SftpHostKey {
       if (key instanceof Error) throw key;
       const [first] = [key].flat();
       const digest = createHash('sha256').update(first!.getPublicSSH()).digest('base64');
-      return `SHA256:${digest.replace(/=+$/, '')}`;
+      return `SHA256:${digest.replace(/={1,2}$/, '')}`;
     } catch (error) {
       this.log.warn({ code: (error as { code?: unknown }).code ?? null }, 'the SFTP host key cannot be read');
       return undefined;
