@@ -105,6 +105,22 @@ describe('the quota', () => {
     expect((await small.summary()).usedBytes).toBe(800);
   });
 
+  test('what is replaced makes room for one upload at a time', async () => {
+    const small = await limited({ storage_bytes: 1000 });
+    const bucket = await small.bucket('small');
+    expectStatus(await small.put(bucket, 'old', Buffer.alloc(600)), 201);
+    const first = small.begin(bucket, 'old', { 'content-length': '700' });
+    first.request.write(Buffer.alloc(10));
+    await uploads(1);
+    expectStatus(await small.put(bucket, 'old', Buffer.alloc(600)), 403);
+    expectStatus(await small.put(bucket, 'old', Buffer.alloc(300)), 200);
+    // It replaces a smaller one now, and takes what it needs beyond.
+    first.request.end(Buffer.alloc(690));
+    expectStatus(await first.answer, 200);
+    expect((await small.summary()).usedBytes).toBe(700);
+    expectStatus(await small.put(bucket, 'old', Buffer.alloc(1000)), 200);
+  });
+
   test('of buckets', async () => {
     const small = await limited({ buckets: 2 });
     const answers = await Promise.all(

@@ -1,4 +1,4 @@
-import { Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
+import { Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
 import { CountColumn, IdColumn, TimeColumn } from '../../../platform/database/columns.js';
 
 /**
@@ -22,6 +22,18 @@ export class ObjectUpload {
 
   @CountColumn('reserved_bytes')
   reservedBytes!: number;
+
+  /** The blob of the object that it is to replace, where that one's room counts for it: of several, for the first alone. */
+  @Index('uq_object_uploads_replaces', { unique: true })
+  @Column({
+    name: 'replaces_blob_id',
+    type: 'varchar',
+    length: 32,
+    charset: 'ascii',
+    collation: 'ascii_bin',
+    nullable: true,
+  })
+  replacesBlobId!: string | null;
 
   @Index('ix_object_uploads_seen')
   @TimeColumn('seen_at')

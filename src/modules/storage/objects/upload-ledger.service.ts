@@ -3,11 +3,11 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Principal } from '../../../platform/auth/principal.js';
 import { Turns } from '../../../platform/batching/turns.js';
 import { Database, type Tx } from '../../../platform/database/database.js';
-import { DomainError, quotaExceeded, unavailable } from '../../../platform/errors/domain-error.js';
+import { type DomainError, quotaExceeded, unavailable } from '../../../platform/errors/domain-error.js';
 import { actorOf, EventRecorder } from '../../../platform/events/event-recorder.js';
-import { judgeConditions } from '../../../platform/http/conditions.js';
 import { QuotaLock } from '../../accounts/quota-lock.service.js';
 import { BucketRepository } from '../buckets/bucket.repository.js';
+import { mustHold } from './object-conditions.js';
 import { ObjectUpload } from './object-upload.entity.js';
 import { ObjectRepository } from './object.repository.js';
 import { StoredObject } from './stored-object.entity.js';
@@ -62,9 +62,11 @@ export class UploadLedger {
       const { storageBytes: allowed } = await this.quota.acquire(tx, accountId);
       await this.buckets.findOwned(tx, accountId, bucketId);
       const before = await this.objects.find(tx, bucketId, key);
-      mustHold(target, before);
-      // What is replaced makes room for what replaces it.
-      const replaced = before?.size ?? 0;
+      mustHold('PUT', target.headers, before);
+      // What is replaced makes room for what replaces it, once: of several that are under way only one will take its place.
+      const taken = before && (await tx.manager.existsBy(ObjectUpload, { replacesBlobId: before.blobId }));
+      const replaces = taken ? null : before;
+      const replaced = replaces?.size ?? 0;
       const reservedBytes = await this.take(
         tx,
         accountId,
@@ -72,7 +74,15 @@ export class UploadLedger {
         Math.max(0, (size ?? 0) - replaced),
         size === undefined,
       );
-      await tx.manager.insert(ObjectUpload, { blobId, accountId, bucketId, reservedBytes, seenAt: new Date() });
+      const replacesBlobId = replaces?.blobId ?? null;
+      await tx.manager.insert(ObjectUpload, {
+        blobId,
+        accountId,
+        bucketId,
+        reservedBytes,
+        replacesBlobId,
+        seenAt: new Date(),
+      });
       return { ...target, blobId, room: Math.max(size ?? 0, replaced + reservedBytes) };
     });
   }
@@ -106,7 +116,7 @@ export class UploadLedger {
       await this.buckets.lockOwned(tx, accountId, bucketId);
       if (!(await this.objects.endUpload(tx, blobId))) throw givenUp();
       const before = await this.objects.find(tx, bucketId, key);
-      mustHold(upload, before);
+      mustHold('PUT', upload.headers, before);
       const growth = content.size - (before?.size ?? 0);
       // Where what was to be replaced has gone meanwhile, more is needed than was kept.
       if (growth > 0) await this.take(tx, accountId, allowed, growth, false);
@@ -142,11 +152,6 @@ export class UploadLedger {
     }
     return inSteps ? Math.max(needed, Math.min(STEP_BYTES, allowed - used)) : needed;
   }
-}
-
-function mustHold({ headers }: UploadTarget, before: StoredObject | null): void {
-  if (judgeConditions('PUT', headers, before) === 'go_on') return;
-  throw new DomainError('precondition_failed', 'precondition_failed', 'What is under the key is not what you expect.');
 }
 
 function givenUp(): DomainError {
