@@ -159,7 +159,13 @@ export abstract class StorageRoutes {
   @UseInterceptors(ExactQuery)
   @HttpCode(204)
   @ApiNoContentResponse()
-  deleteObject(@Caller() caller: Principal, @IdParam('bkt') id: string, @Query() { key }: KeyQuery): Promise<void> {
-    return this.objects.delete(caller, id, key);
+  @ApiResponse({ status: 412, description: 'A condition of the request does not hold' })
+  deleteObject(
+    @Caller() caller: Principal,
+    @IdParam('bkt') id: string,
+    @Query() { key }: KeyQuery,
+    @Req() request: Request,
+  ): Promise<void> {
+    return this.objects.delete(caller, id, key, request.headers);
   }
 }

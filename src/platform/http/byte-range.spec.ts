@@ -36,7 +36,6 @@ describe('Range', () => {
 });
 
 describe('If-Range', () => {
-  const at = new Date('2026-11-20T10:00:00.500Z');
   test.each([
     [undefined, true],
     ['"abc"', true],
@@ -44,11 +43,9 @@ describe('If-Range', () => {
     ['"other"', false],
     ['W/"abc"', false],
     ['abc', false],
-    ['Fri, 20 Nov 2026 10:00:00 GMT', true],
-    ['Fri, 20 Nov 2026 10:00:01 GMT', false],
-    ['Fri, 20 Nov 2026 09:59:59 GMT', false],
+    ['Fri, 20 Nov 2026 10:00:00 GMT', false],
     ['', false],
   ])('%j', (header, wanted) => {
-    expect(rangeHolds(header, '"abc"', at)).toBe(wanted);
+    expect(rangeHolds(header, '"abc"')).toBe(wanted);
   });
 });

@@ -38,11 +38,15 @@ function matches(header: string, version: Version | null, strong: boolean): bool
   return tags.some((tag) => (strong ? tag : tag.replace(/^W\//, '')) === version.etag);
 }
 
+/** The form that is sent and the two old ones that are to be understood (RFC 9110, section 5.6.7). */
 const HTTP_DATE = /^[A-Z][a-z]{2,8}, \d{2}[ -][A-Z][a-z]{2}[ -]\d{2,4} \d{2}:\d{2}:\d{2} GMT$/;
+const ASCTIME = /^[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d{2}:\d{2}:\d{2} \d{4}$/;
 
 /** Undefined when the header says no date. */
 function modifiedSince(header: string | undefined, { modifiedAt }: Version): boolean | undefined {
-  if (header === undefined || !HTTP_DATE.test(header.trim())) return undefined;
-  const since = Date.parse(header);
+  const date = header?.trim() ?? '';
+  if (!HTTP_DATE.test(date) && !ASCTIME.test(date)) return undefined;
+  // Without its zone the old form would be read as local time.
+  const since = Date.parse(date.endsWith('GMT') ? date : `${date} GMT`);
   return Number.isNaN(since) ? undefined : Math.floor(modifiedAt.getTime() / 1000) * 1000 > since;
 }

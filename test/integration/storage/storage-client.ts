@@ -39,8 +39,8 @@ export class StorageClient {
     return response;
   }
 
-  delete(bucket: string, key: string): Promise<Got> {
-    return this.call('DELETE', `/storage/buckets/${bucket}/objects?key=${encodeURIComponent(key)}`);
+  delete(bucket: string, key: string, headers: Record<string, string> = {}): Promise<Got> {
+    return this.call('DELETE', `/storage/buckets/${bucket}/objects?key=${encodeURIComponent(key)}`, headers);
   }
 
   /** What anybody gets; the path as it stands. */

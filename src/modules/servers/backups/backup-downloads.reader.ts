@@ -26,7 +26,7 @@ export class BackupDownloads {
       throw stateConflict('download', backup.status);
     }
     const etag = `"${checksum}"`;
-    const holds = rangeHolds(request.headers['if-range'] as string | undefined, etag, completedAt);
+    const holds = rangeHolds(request.headers['if-range'] as string | undefined, etag);
     const range = holds ? parseRange(request.headers.range, bytes) : null;
     if (range === 'unsatisfiable') {
       response.setHeader('Content-Range', `bytes */${bytes}`);

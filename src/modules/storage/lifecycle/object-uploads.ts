@@ -74,13 +74,26 @@ export class ObjectUploads {
 }
 
 function mustBePlain({ headers }: Request): void {
-  const encoding = headers['content-encoding']?.trim().toLowerCase();
-  if (encoding === undefined || encoding === '' || encoding === 'identity') return;
-  throw new DomainError(
-    'unsupported_media_type',
-    'unsupported_encoding',
-    'The content is stored as it is sent, so it must not have a Content-Encoding.',
-  );
+  const encoding = headers['content-encoding']?.trim().toLowerCase() ?? '';
+  if (!['', 'identity'].includes(encoding)) {
+    throw new DomainError(
+      'unsupported_media_type',
+      'unsupported_encoding',
+      'The content is stored as it is sent, so it must not have a Content-Encoding.',
+    );
+  }
+  const coding = headers['transfer-encoding']?.trim().toLowerCase() ?? '';
+  if (!['', 'chunked'].includes(coding)) {
+    throw new DomainError(
+      'unsupported_media_type',
+      'unsupported_encoding',
+      'chunked is the only Transfer-Encoding that is known.',
+    );
+  }
+  // RFC 9110, section 14.5: taken for the whole, a part would end what is there.
+  if (headers['content-range'] !== undefined) {
+    throw new DomainError('bad_request', 'partial_put', 'An object is put whole: Content-Range is not known here.');
+  }
 }
 
 /** Undefined for a body in chunks, whose size only its end tells. */

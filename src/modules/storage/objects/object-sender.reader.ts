@@ -37,7 +37,7 @@ export class ObjectSender {
       response.writeHead(304, described).end();
       return;
     }
-    const holds = request.method === 'GET' && rangeHolds(request.headers['if-range'] as string, etag, modifiedAt);
+    const holds = request.method === 'GET' && rangeHolds(request.headers['if-range'] as string, etag);
     const range = holds ? parseRange(request.headers.range, size) : null;
     if (range === 'unsatisfiable') {
       response.setHeader('Content-Range', `bytes */${size}`);

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { IncomingHttpHeaders } from 'node:http';
 import type { Principal } from '../../../platform/auth/principal.js';
 import { Database } from '../../../platform/database/database.js';
 import { badField, notFound } from '../../../platform/errors/domain-error.js';
@@ -7,6 +8,7 @@ import { decodeCursor, encodeCursor } from '../../../platform/http/page.js';
 import { QuotaLock } from '../../accounts/quota-lock.service.js';
 import { BucketRepository } from '../buckets/bucket.repository.js';
 import { objectEntry, objectView, type ListObjectsQuery, type ObjectList, type ObjectView } from '../dto/object.dto.js';
+import { mustHold } from './object-conditions.js';
 import { judgeKey } from './object-key.js';
 import { listPage, type Position } from './object-listing.js';
 import { ObjectRepository } from './object.repository.js';
@@ -47,12 +49,14 @@ export class ObjectsService {
     return object;
   }
 
-  async delete(caller: Principal, bucketId: string, key: string): Promise<void> {
+  /** `headers` hold the conditions. */
+  async delete(caller: Principal, bucketId: string, key: string, headers: IncomingHttpHeaders): Promise<void> {
     await this.database.transaction(async (tx) => {
       await this.quota.acquire(tx, caller.accountId);
       const { accountId } = await this.buckets.lockOwned(tx, caller.accountId, bucketId);
       const object = await this.objects.find(tx, bucketId, Buffer.from(key));
       if (!object) throw notFound();
+      mustHold('DELETE', headers, object);
       await this.objects.remove(tx, object);
       await this.buckets.count(tx, bucketId, -1, -object.size);
       const properties = { key, size: object.size };
