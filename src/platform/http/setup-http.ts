@@ -57,6 +57,8 @@ export function configureHttp(app: NestExpressApplication, anticipate?: EntryPar
     continueOnRead(request, response);
     express(request, response);
   });
+  // Left to Node, it would be answered before everything that holds for all requests; a server may ignore it (RFC 9110, 10.1.1).
+  server.on('checkExpectation', express);
   server.headersTimeout = 15_000;
   server.requestTimeout = 0; // whoever reads a body sees to its pace: an upload may take as long as it keeps coming
   server.keepAliveTimeout = 65_000; // longer than the proxies in front, so that they never use a connection we close

@@ -226,6 +226,8 @@ describe('the limit of the public surface', () => {
     expect((await sendRaw(one.url, `${head}Content-Length: 1000000000000\r\n\r\n{`)).status).toBe(429);
     const asking = await sendRaw(one.url, `${head}Content-Length: 50000000\r\nExpect: 100-continue\r\n\r\n`);
     expect([asking.status, asking.interim]).toEqual([429, []]);
+    const expecting = await sendRaw(one.url, `${head}Content-Length: 0\r\nExpect: much\r\n\r\n`);
+    expect(expecting.status).toBe(429);
   });
 
   test('an IPv6 network has one budget, its neighbour another', async () => {

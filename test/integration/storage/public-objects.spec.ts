@@ -124,6 +124,13 @@ test('opening and closing a bucket takes effect with the next request', async ()
   expectStatus(await client.public(path('file.txt')), 200);
 });
 
+test('an address with its origin is the same, and so is a request that expects something', async () => {
+  const whole = `${new URL(path('file.txt'), berth.env['CDN_URL']).href}?a=1`;
+  expectStatus(await client.public(whole), 200);
+  const got = expectStatus(await client.public(path('file.txt'), { headers: { expect: 'much' } }), 200);
+  expect(got.headers).toMatchObject({ 'x-request-id': expect.stringMatching(/^req_/), ratelimit: expect.anything() });
+});
+
 test('only reading is known there, and nothing becomes a service worker', async () => {
   for (const method of ['PUT', 'POST', 'DELETE', 'PATCH', 'TRACE']) {
     const got = expectStatus(await client.public(path('file.txt'), { method }), 405);

@@ -26,11 +26,13 @@ import { isId } from '../../../platform/ids/id.js';
 import { mayBeShown } from '../objects/content-type.js';
 import { MAX_KEY_BYTES } from '../objects/object-key.js';
 import { ObjectSender, asAttachment } from '../objects/object-sender.reader.js';
+import type { StoredObject } from '../objects/stored-object.entity.js';
 import { PublicObjects, type PublicAddress } from './public-objects.service.js';
 
 const PREFIX = '/storage/public/';
 const ROUTE = `${PREFIX}:bucketId/*key`;
 const METHODS = 'GET, HEAD, OPTIONS';
+const READS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 /** How long others may keep an answer, and with it how long they may show what is not public any more. */
 const KEPT_SECONDS = 60;
 
@@ -46,6 +48,14 @@ const HEADERS = {
   'Access-Control-Allow-Origin': '*',
   'Access-Control-Expose-Headers': 'Accept-Ranges, Content-Length, Content-Range, ETag, X-Content-SHA256, X-Request-Id',
   'Referrer-Policy': 'no-referrer',
+};
+
+/** What Express would have noted of a request, and what the listener does beside it. */
+type ObjectRequest = Request & {
+  /** What the path names, if it may name anything. */
+  address: PublicAddress | null;
+  /** The look-up of it, begun while the limit was asked. */
+  found?: Promise<StoredObject | null>;
 };
 
 /** The origin of public objects: a listener of its own, which knows no credential, sets no cookie and has nothing else. */
@@ -72,14 +82,18 @@ export class PublicListener {
       },
       log: new RequestLog(log, metrics),
       shutdown,
+      anticipate: (request) => this.begin(request as ObjectRequest),
     });
-    this.server = createServer((request, response) => {
-      const { url = '' } = request;
-      const end = url.indexOf('?');
-      const path = end === -1 ? url : url.slice(0, end);
-      Object.assign(request, { originalUrl: url, path, route: { path: ROUTE } });
-      void enter(request as Request, response as Response, () => void this.answer(request, response, path));
-    });
+    const take = (incoming: IncomingMessage, response: ServerResponse): void => {
+      const { url = '' } = incoming;
+      const path = pathOf(url);
+      const noted = { originalUrl: url, path, route: { path: ROUTE }, address: addressOf(path) };
+      const request = Object.assign(incoming, noted) as unknown as ObjectRequest;
+      void enter(request, response as Response, () => void this.answer(request, response));
+    };
+    this.server = createServer(take);
+    // Left to Node, it would be answered before everything that holds for all requests.
+    this.server.on('checkExpectation', take);
     this.server.headersTimeout = 15_000;
     this.server.keepAliveTimeout = 65_000;
   }
@@ -97,36 +111,48 @@ export class PublicListener {
     return (this.server.address() as { port: number } | null)?.port ?? 0;
   }
 
-  private async answer(request: IncomingMessage, response: ServerResponse, path: string): Promise<void> {
+  private begin(request: ObjectRequest): void {
+    if (!request.address || !READS.has(request.method)) return;
+    request.found = this.objects.find(request.address);
+    // Who asks for it hears of it.
+    request.found.catch(() => undefined);
+  }
+
+  private async answer(request: ObjectRequest, response: ServerResponse): Promise<void> {
     try {
-      await this.handle(request, response, path);
+      await this.handle(request, response);
     } catch (error) {
       sendProblem(request, response, reportedProblem(error, this.log, ROUTE));
     }
   }
 
-  private async handle(request: IncomingMessage, response: ServerResponse, path: string): Promise<void> {
-    const { method } = request;
+  private async handle(request: ObjectRequest, response: ServerResponse): Promise<void> {
+    const { method, address } = request;
     if (method === 'OPTIONS') {
       const asked = { 'Access-Control-Allow-Headers': 'Range, If-None-Match, If-Modified-Since, If-Range' };
       response.writeHead(204, { Allow: METHODS, 'Access-Control-Allow-Methods': METHODS, ...asked }).end();
       return;
     }
-    if (method !== 'GET' && method !== 'HEAD') {
+    if (!READS.has(method)) {
       response.setHeader('Allow', METHODS);
       throw new DomainError('method_not_allowed', 'method_not_allowed', 'The resource does not know this method.');
     }
     if (request.headers['service-worker'] !== undefined) {
       throw new DomainError('forbidden', 'no_service_workers', 'Nothing here may become a service worker.');
     }
-    const address = addressOf(path);
     const find = async () => (address ? this.objects.find(address) : null);
-    const object = await find();
+    const object = await (request.found ?? find());
     if (!object) throw notFound();
     const headers: OutgoingHttpHeaders = { 'Cache-Control': `public, max-age=${KEPT_SECONDS}` };
     if (!mayBeShown(object.contentType)) headers['Content-Disposition'] = asAttachment(object.key);
     await this.sender.send(request, response, { object, again: find, headers });
   }
+}
+
+/** Without the query, and without the origin that clients of proxies put before it (RFC 9112, section 3.2.2). */
+function pathOf(url: string): string {
+  const [before = ''] = url.split('?', 1);
+  return before.replace(/^https?:\/\/[^/]*/i, '');
 }
 
 /** The bucket and the key that a path names, the key as it stands and decoded once; null for none. */
