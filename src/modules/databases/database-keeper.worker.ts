@@ -42,10 +42,15 @@ export class DatabaseKeeperWorker extends RecurringWorker {
   async pass(): Promise<void> {
     for (const host of await this.databases.hosts()) {
       if (this.stopped) return;
-      const fault = await this.registration.inspect(host);
-      if (fault === null) await this.measure(host);
-      else this.log.error({ host: host.name, fault }, 'nothing is put on this database host');
+      // One that cannot be looked at must not keep the others from their limits.
+      await this.attempt({ host: host.name }, () => this.look(host));
     }
+  }
+
+  private async look(host: RegisteredHost): Promise<void> {
+    const fault = await this.registration.inspect(host);
+    if (fault === null) await this.measure(host);
+    else this.log.error({ host: host.name, fault }, 'nothing is put on this database host');
   }
 
   private async measure(host: RegisteredHost): Promise<void> {
@@ -53,11 +58,20 @@ export class DatabaseKeeperWorker extends RecurringWorker {
     const sizes = await link.sizes();
     for (const database of await this.databases.onHost(host.id)) {
       if (!USABLE.includes(database.status)) continue;
-      const { schema } = namesOf(database.id);
-      const bytes = sizes.get(schema);
-      // Its owner may drop it, and has it again, empty.
-      if (bytes === undefined && !(await this.restored(link, schema))) continue;
-      await this.apply(host, database, bytes ?? 0);
+      await this.attempt({ host: host.name, databaseId: database.id }, async () => {
+        const { schema } = namesOf(database.id);
+        const bytes = sizes.get(schema);
+        // Its owner may drop it, and has it again, empty.
+        if (bytes !== undefined || (await this.restored(link, schema))) await this.apply(host, database, bytes ?? 0);
+      });
+    }
+  }
+
+  private async attempt(what: object, work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      this.log.warn({ ...what, err: error }, 'could not be kept within its limits this time');
     }
   }
 

@@ -85,20 +85,19 @@ export class MariaDbHost extends DatabaseHost {
     await this.admin(async (connection) => {
       for (const user of users) await connection.query(`ALTER USER IF EXISTS ${account(user)} ACCOUNT LOCK`);
       await endSessions(connection, users, 0);
-      await takeTurn(connection, schema);
-      for (const user of users) await connection.query(`DROP USER IF EXISTS ${account(user)}`);
-      await connection.query(`DROP DATABASE IF EXISTS ${quoted(schema)}`);
-      await connection.query(`DELETE FROM ${REGISTRY} WHERE name = ?`, [schema]);
+      await this.inTurn(schema, async (holder) => {
+        for (const user of users) await connection.query(`DROP USER IF EXISTS ${account(user)}`);
+        await connection.query(`DROP DATABASE IF EXISTS ${quoted(schema)}`);
+        await holder.query(`DELETE FROM ${REGISTRY} WHERE name = ?`, [schema]);
+      });
     });
   }
 
   override async restoreSchema(schema: string): Promise<void> {
-    await this.admin(async (connection) => {
-      await takeTurn(connection, schema);
-      const [known] = await rowsOf(connection, `SELECT name FROM ${REGISTRY} WHERE name = ?`, [schema]);
+    await this.inTurn(schema, async (_holder, known) => {
       // Who removes it does so for good.
       if (!known) throw new DatabaseHostError('no_schema', 'the schema was removed');
-      await createSchema(connection, schema);
+      await this.admin((connection) => createSchema(connection, schema));
     });
   }
 
@@ -175,6 +174,21 @@ export class MariaDbHost extends DatabaseHost {
     );
   }
 
+  /**
+   * Whoever makes or removes a schema does so alone, and is told whether the platform still knows it. The turn is a lock on the
+   * schema's row, held by a connection of its own because what is done about schemas ends transactions. GET_LOCK would
+   * not do: tenants can take any lock of the server by its name.
+   */
+  private inTurn(schema: string, work: (holder: Connection, known: boolean) => Promise<void>): Promise<void> {
+    return this.admin(async (holder) => {
+      await holder.query('SET SESSION innodb_lock_wait_timeout = 20');
+      await holder.query('START TRANSACTION');
+      const rows = await rowsOf(holder, `SELECT name FROM ${REGISTRY} WHERE name = ? FOR UPDATE`, [schema]);
+      await work(holder, rows.length > 0);
+      await holder.query('COMMIT');
+    });
+  }
+
   private admin<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
     return asAdmin(this.host, work);
   }
@@ -184,12 +198,6 @@ async function createSchema(connection: Connection, schema: string): Promise<voi
   await connection.query(
     `CREATE DATABASE IF NOT EXISTS ${quoted(schema)} CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci`,
   );
-}
-
-/** Whoever makes or removes a schema does so alone, until the connection ends. */
-async function takeTurn(connection: Connection, schema: string): Promise<void> {
-  const [row] = await rowsOf(connection, 'SELECT GET_LOCK(?, 20) AS held', [`berth:${schema}`]);
-  if (Number(row?.['held']) !== 1) throw new DatabaseHostError('unavailable', 'the schema is being worked on');
 }
 
 async function endSessions(connection: Connection, users: readonly string[], seconds: number): Promise<number> {
