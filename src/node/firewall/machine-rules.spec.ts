@@ -26,6 +26,12 @@ describe('the rules around machines as nftables reads them', () => {
     }
   });
 
+  test('keep services as well as machines from what a cloud tells its hosts', () => {
+    const { text } = machineRules('x', RULES);
+    expect(text).toContain('iifname "berth0" ip daddr 169.254.0.0/16 reject');
+    expect(text).toMatch(/iifname "berth0m" ip daddr \{[^}]*169\.254\.0\.0\/16/);
+  });
+
   test('open what is meant for everybody, on the public addresses only', () => {
     const { text } = machineRules('x', { ...RULES, publicAddresses: ['203.0.113.9', '127.0.0.1'] });
     expect(text).toContain('ip daddr 203.0.113.9 tcp dport { 80, 443, 20000-29999 } accept');

@@ -4,6 +4,9 @@ import type { FixedRules } from './kept-table.js';
 /** Addresses that lead to nobody on the internet, but to what stands beside this host: RFC 1918, 3927, 6598, loopback. */
 const PRIVATE = ['10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12', '192.168.0.0/16'];
 
+/** Where clouds tell a host its own credentials. */
+const LINK_LOCAL = '169.254.0.0/16';
+
 export interface MachineRules {
   network: string;
   /** Address of the bridge, where machines get their addresses and resolve names. */
@@ -18,7 +21,7 @@ export interface MachineRules {
 /**
  * Rules by which machines reach the internet and what everybody reaches, and nothing else: neither this host's own listeners
  * nor services, nor one another by way of this host, nor what stands on private addresses around it. What answers a visitor
- * goes out; to the private networks of this host nothing else does.
+ * goes out; to the private networks of this host nothing else does. Services are kept from link-local addresses.
  */
 export function machineRules(table: string, rules: MachineRules): FixedRules {
   const { network, gateway, appNetwork, portRange } = rules;
@@ -52,9 +55,14 @@ export function machineRules(table: string, rules: MachineRules): FixedRules {
     `    iifname "${network}" oifname { "${network}", "${appNetwork}" } drop`,
     `    iifname "${appNetwork}" oifname "${network}" drop`,
     `    iifname "${network}" ip daddr { ${PRIVATE.join(', ')} } reject with icmpx admin-prohibited`,
+    `    iifname "${appNetwork}" ip daddr ${LINK_LOCAL} reject with icmpx admin-prohibited`,
     '  }',
     '}',
     '',
   ].join('\n');
-  return { table: own, text, purpose: 'machines reach nothing of the platform and no service' };
+  return {
+    table: own,
+    text,
+    purpose: 'machines reach nothing of the platform and no service, and neither reaches link-local addresses',
+  };
 }
