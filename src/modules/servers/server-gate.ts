@@ -4,6 +4,7 @@ import { stateConflict } from '../../platform/errors/domain-error.js';
 import { busyError, OperationsService } from '../../platform/operations/operations.service.js';
 import { ALLOWED_ACTIONS, type ServerAction } from './server-status.js';
 import type { Server } from './server.entity.js';
+import { KILL_LANE } from './server.operations.js';
 
 /** Refuses what a service's state does not allow, and what would have to wait for another operation on it. */
 @Injectable()
@@ -12,7 +13,10 @@ export class ServerGate {
 
   async mustAllow(tx: Tx, server: Server, action: ServerAction): Promise<void> {
     if (ALLOWED_ACTIONS[server.status][action] !== 'run') throw stateConflict(action, server.status);
-    const running = await this.operations.active(tx, server.id);
-    if (running) throw busyError(running, server.status);
+    // A kill under way would end what this brings up.
+    for (const lane of [undefined, KILL_LANE]) {
+      const running = await this.operations.active(tx, server.id, lane);
+      if (running) throw busyError(running, server.status);
+    }
   }
 }

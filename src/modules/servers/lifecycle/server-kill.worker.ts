@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { In } from 'typeorm';
+import { EngineError } from '../../../drivers/engine/engine.js';
 import { Database, type Tx } from '../../../platform/database/database.js';
 import {
   HandlesOperation,
@@ -17,10 +18,11 @@ import { ServiceContainer } from './service-container.js';
 
 const SETTLE_MS = 200;
 const ENDS_STOPPED: ServerStatus[] = ['RUNNING', 'STARTING', 'STOPPING', 'CRASHED'];
+const INSTALLATIONS: string[] = [SERVER_OPERATIONS.create, SERVER_OPERATIONS.reinstall];
 
 /**
  * Ends a program at once, also while a stop or start of it is under way. That one is let finish, and what it may have
- * started is ended as well: whoever kills finds a stopped service.
+ * started is ended as well: whoever kills finds a stopped service. An installation is cut off as soon as it runs.
  */
 @Injectable()
 @HandlesOperation(SERVER_OPERATIONS.kill)
@@ -39,9 +41,8 @@ export class ServerKillWorker extends OperationHandler {
       {
         name: 'settle',
         run: async () => {
-          const other = await this.operations.active(this.database, resourceId);
-          if (other?.type === SERVER_OPERATIONS.power) throw new RunAgain(SETTLE_MS);
-          if (!other) await this.container.kill(resourceId);
+          await this.othersToEnd(resourceId);
+          await this.container.kill(resourceId);
         },
       },
     ];
@@ -54,5 +55,26 @@ export class ServerKillWorker extends OperationHandler {
 
   async onFailed(_tx: Tx, _operation: Operation, _failure: OperationFailure): Promise<void> {
     // The status stays what the other lane made of it.
+  }
+
+  /** None that starts the program begins while a kill is under way, so this comes to an end. */
+  private async othersToEnd(serverId: string): Promise<void> {
+    const other = await this.operations.active(this.database, serverId);
+    if (!other) return;
+    if (INSTALLATIONS.includes(other.type)) await this.cutOff(serverId);
+    else if (other.type !== SERVER_OPERATIONS.power) return;
+    throw new RunAgain(SETTLE_MS);
+  }
+
+  /**
+   * An installation begins to run at its own time, so this is done again and again until it has ended. A container that is
+   * just being made or removed may refuse; the last kill, when nobody else works on it, is the one that has to succeed.
+   */
+  private async cutOff(serverId: string): Promise<void> {
+    try {
+      await this.container.kill(serverId);
+    } catch (error) {
+      if (!(error instanceof EngineError) || error.code === 'unavailable') throw error;
+    }
   }
 }

@@ -40,6 +40,7 @@ export class PowerService {
     const waiting = await this.dropPendingRestart(tx, server);
     const verdict = ALLOWED_ACTIONS[server.status][signal];
     if (verdict === 'refuse') throw stateConflict(signal, server.status);
+    if (signal === 'start' || signal === 'restart') await this.mustNotBeKilled(tx, server);
     const { accountId, id: resourceId } = server;
     await this.events.record(tx, { accountId, resourceId, event: `server:power.${signal}`, ...by });
     if (verdict === 'nothing' && !waiting) return this.nothing(tx, server, signal);
@@ -61,6 +62,12 @@ export class PowerService {
       resourceId: server.id,
       payload: { signal } satisfies PowerPayload,
     });
+  }
+
+  /** A kill ends whatever runs when it comes to its end, so what it would end is not promised to anybody. */
+  private async mustNotBeKilled(tx: Tx, server: Server): Promise<void> {
+    const kill = await this.operations.active(tx, server.id, KILL_LANE);
+    if (kill) throw busyError(kill, server.status);
   }
 
   /** Runs beside whatever the service is busy with, a stop that hangs above all. */
