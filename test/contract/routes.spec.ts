@@ -8,9 +8,10 @@ import { PanelApi } from '../../src/platform/auth/panel-api.decorator.js';
 import { PublicApi } from '../../src/platform/auth/public-api.decorator.js';
 import { RouteCheck } from '../../src/platform/auth/route-check.js';
 import { Scope, Unscoped } from '../../src/platform/auth/scope.decorator.js';
-import { startBerth, type Berth, type TestAccount } from '../support/app.js';
+import type { Api, Method } from '../support/api.js';
+import { PANEL_HEADERS, startBerth, type Berth, type TestAccount } from '../support/app.js';
 import { holdInvariants } from './support/invariants.js';
-import { routerOf, routes, scoped, surfaces } from './support/surface.js';
+import { routerOf, routes, scoped, surfaces, type Route } from './support/surface.js';
 
 let berth: Berth;
 let account: TestAccount;
@@ -214,6 +215,77 @@ describe('listeners serve their own routes only', () => {
     }
     for (const path of odd('/api/v1/me'))
       expect((await ask(berth.operatorUrl, 'GET', path, account.key)).status).toBe(404);
+  });
+});
+
+describe('a method that a path does not know is a 405 that names those it knows', () => {
+  const METHODS: Method[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
+  const LOGIN = ['/auth/login', '/auth/callback'];
+  let panel: Api;
+  beforeAll(async () => {
+    panel = await berth.signIn(account);
+  });
+
+  const pathOf = ({ path }: Route): string => path.replace(/\{\w+\}/g, 'nothing');
+  const patternOf = ({ path }: Route): RegExp => new RegExp(`^${path.replace(/\{\w+\}/g, '[^/]+')}$`);
+  const table = Object.values(surfaces).flatMap(({ name, routes: all }) =>
+    [...new Set(all.map(pathOf))].map((path): [string, string, string[]] => {
+      const known = new Set<string>(all.filter((route) => patternOf(route).test(path)).map(({ method }) => method));
+      if (known.has('GET')) known.add('HEAD');
+      return [name, path, [...known].sort()];
+    }),
+  );
+
+  test.each(table)('%s: %s', async (name, path, known) => {
+    for (const method of METHODS.filter((one) => !known.includes(one))) {
+      const answer = await (name === 'panel' ? panel : account.api).send(method, path);
+      expect([method, answer.status, answer.header('allow')]).toEqual([method, 405, known.join(', ')]);
+      if (method !== 'HEAD') expect(answer.body).toMatchObject({ code: 'method_not_allowed' });
+      if (name === 'public' || LOGIN.includes(path)) continue;
+      const { status, headers } = await berth.client('/panel/api', PANEL_HEADERS).send(method, path);
+      expect([method, status, headers['allow']]).toEqual([method, 401, undefined]);
+    }
+  });
+
+  test('a path that nobody has stays a 404', async () => {
+    for (const method of METHODS) {
+      for (const api of [account.api, panel]) {
+        const answer = await api.send(method, '/nowhere/at/all');
+        expect([method, answer.status, answer.header('allow')]).toEqual([method, 404, undefined]);
+      }
+    }
+  });
+
+  test('a record that nobody has stays a 404', async () => {
+    for (const method of ['GET', 'HEAD', 'DELETE'] as const) {
+      for (const api of [account.api, panel])
+        (await api.send(method, '/servers/srv_01j9z6m3k4v5w6x7y8z9a0b1c2')).expect(404);
+    }
+  });
+});
+
+describe('a key ends at a moment that exists', () => {
+  const TIMES = ['', 'T00:00Z', 'T23:59:59Z', 'T12:00:00.5Z', 'T00:00+14:00', 'T23:59:59.999-12:00'];
+  let panel: Api;
+  beforeAll(async () => {
+    panel = await berth.signIn(account);
+  });
+
+  test.each(['2031-02-29', '2031-02-30', '2031-02-31', '2100-02-29', '2031-04-31', '2031-12-32', '2031-06-00'])(
+    '%s is no day',
+    async (day) => {
+      for (const time of TIMES) {
+        const { body } = (await panel.post('/keys', { expiresAt: day + time })).expect(400);
+        expect(body.errors).toEqual([expect.objectContaining({ field: 'expiresAt', code: 'date' })]);
+      }
+    },
+  );
+
+  test.each(['2032-02-29', '2031-12-31', '2031-04-30'])('%s is one', async (day) => {
+    for (const time of TIMES) {
+      const { body } = (await panel.post('/keys', { expiresAt: day + time })).expect(201);
+      expect(body.expiresAt).toBe(new Date(day + time).toISOString());
+    }
   });
 });
 

@@ -15,6 +15,11 @@ test('the link keeps the other parameters and replaces the cursor', () => {
   expect(linkOf('/api/v1/x?limit=2&cursor=old&host=a%26b', new Page([1], 'n'))).toBe(
     '</api/v1/x?limit=2&cursor=n&host=a%26b>; rel="next"',
   );
+  expect(linkOf('/api/v1/x?limit=1&x=a?b%26c', new Page([1], 'n'))).toBe(
+    '</api/v1/x?limit=1&x=a%3Fb%26c&cursor=n>; rel="next"',
+  );
+  expect(linkOf('/api/v1/x??y=1?', new Page([1], 'n'))).toBe('</api/v1/x?%3Fy=1%3F&cursor=n>; rel="next"');
+  expect(linkOf('/api/v1/x?', new Page([1], 'n'))).toBe('</api/v1/x?cursor=n>; rel="next"');
   expect(linkOf('/api/v1/x', new Page([1], 'n'))).toBe('</api/v1/x?cursor=n>; rel="next"');
   expect(linkOf('/api/v1/x', new Page([1], null))).toBeUndefined();
 });

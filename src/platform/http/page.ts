@@ -80,8 +80,10 @@ function invalidCursor(): Error {
 /** Sets the `Link` header of a page: the same request, other query parameters included, from the next cursor on. */
 export function linkNextPage(request: Request, response: Response, page: Page<unknown>): void {
   if (page.nextCursor === null) return;
-  const [path, query = ''] = request.originalUrl.split('?', 2) as [string, string?];
-  const parameters = new URLSearchParams(query);
+  const url = request.originalUrl;
+  // Only the first question mark ends the path; those after it are part of the query.
+  const end = url.includes('?') ? url.indexOf('?') : url.length;
+  const parameters = new URLSearchParams(url.slice(end));
   parameters.set('cursor', page.nextCursor);
-  response.setHeader('Link', `<${path}?${parameters.toString()}>; rel="next"`);
+  response.setHeader('Link', `<${url.slice(0, end)}?${parameters.toString()}>; rel="next"`);
 }

@@ -3,7 +3,7 @@ import type { Request, Response } from 'express';
 import { AppLogger } from '../observability/logger.js';
 import { reportedProblem } from './problem-mapping.js';
 import { sendProblem } from './problem.js';
-import { allowedMethods } from './route-table.js';
+import { allowedMethods, tookRoute } from './route-table.js';
 
 /** The one place where an error becomes an answer. Anything nobody foresaw is a plain 500, and a line with its stack in the log. */
 @Catch()
@@ -15,7 +15,7 @@ export class ProblemFilter implements ExceptionFilter {
     const request = http.getRequest<Request>();
     const response = http.getResponse<Response>();
     const problem = reportedProblem(error, this.log, routeOf(request));
-    if (problem.status === 404 && error instanceof HttpException && !request.route) {
+    if (problem.status === 404 && error instanceof HttpException && !tookRoute(request)) {
       const allowed = allowedMethods(request);
       if (allowed.length > 0) {
         sendProblem(request, response, {

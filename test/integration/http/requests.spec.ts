@@ -336,6 +336,8 @@ describe('answers', () => {
     const answer = await call('?limit=2&host=a');
     expect(await answer.json()).toEqual([2]);
     expect(answer.headers.get('link')).toBe('</api/v1/things?limit=2&host=a&cursor=next>; rel="next"');
+    const odd = await call('?limit=2&x=a?b%26c');
+    expect(odd.headers.get('link')).toBe('</api/v1/things?limit=2&x=a%3Fb%26c&cursor=next>; rel="next"');
     expect((await call('?cursor=next')).headers.get('link')).toBeNull();
     expect(await code(call('?limit=0'))).toEqual([400, 'validation_failed']);
   });

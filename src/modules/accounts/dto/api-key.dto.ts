@@ -23,10 +23,17 @@ const judgeAddresses: Judge = (value) => {
 };
 
 const judgeExpiry: Judge = (value) => {
-  const time = typeof value === 'string' && MOMENT.test(value) ? Date.parse(value) : Number.NaN;
+  const time = typeof value === 'string' && MOMENT.test(value) && isDay(value) ? Date.parse(value) : Number.NaN;
   if (Number.isNaN(time)) return { code: 'date', detail: 'must be a moment such as 2031-12-31T00:00:00Z' };
   return time > Date.now() ? undefined : { code: 'not_in_future', detail: 'must lie in the future' };
 };
+
+/** Whether the day that the moment begins with exists: `Date` takes the 30th of February for the 2nd of March. */
+function isDay(moment: string): boolean {
+  const day = moment.slice(0, 10);
+  const time = Date.parse(day);
+  return !Number.isNaN(time) && new Date(time).toISOString().startsWith(day);
+}
 
 export class CreateApiKeyDto {
   @StringField({ min: 1, max: 64, noControl: true, optional: true, nullable: true })

@@ -25,13 +25,17 @@ function startupFileFault(value: string): VariableFault | undefined {
   return undefined;
 }
 
-/** Only protocols that reach no file of the image and no ssh agent, unless the operator allows `file`. */
+/**
+ * Only protocols that reach no file of the image and no ssh agent, unless the operator allows `file`. The text itself is
+ * judged, not what `URL` makes of it: that one trims and mends, while git gets the value as it is.
+ */
 function repositoryFault(value: string, allowFile: boolean): VariableFault | undefined {
   if (value === '') return undefined;
-  const schemes = allowFile ? ['http:', 'https:', 'file:'] : ['http:', 'https:'];
-  if (!URL.canParse(value) || !schemes.includes(new URL(value).protocol)) {
-    const names = schemes.map((scheme) => `${scheme}//`).join(', ');
-    return { code: 'pattern', detail: `value must be an address that starts with ${names}.` };
+  const starts = allowFile ? ['http://', 'https://', 'file://'] : ['http://', 'https://'];
+  const [, start = ''] = /^([a-z]+:\/\/)[^\s\p{Cc}]+$/u.exec(value) ?? [];
+  if (!starts.includes(start) || !URL.canParse(value)) {
+    const detail = `value must be an address without blanks that starts with ${starts.join(', ')}.`;
+    return { code: 'pattern', detail };
   }
   return undefined;
 }
