@@ -4,6 +4,7 @@ import { pipeline } from 'node:stream/promises';
 import { DatabaseHostError } from '../../drivers/database-host/database-host.js';
 import type { Principal } from '../../platform/auth/principal.js';
 import { stateConflict, unavailable } from '../../platform/errors/domain-error.js';
+import { AppLogger } from '../../platform/observability/logger.js';
 import { DatabaseEvents } from './database-events.service.js';
 import { namesOf } from './database-names.js';
 import { USABLE } from './database-status.js';
@@ -22,6 +23,7 @@ export class ExportReader {
     private readonly links: HostLinks,
     private readonly slots: QuerySlots,
     private readonly events: DatabaseEvents,
+    private readonly log: AppLogger,
   ) {}
 
   async send(caller: Principal, id: string, response: Response): Promise<void> {
@@ -40,7 +42,9 @@ export class ExportReader {
         await pipeline(dump, response, { signal: AbortSignal.timeout(LONGEST_MS) });
       } catch (error) {
         if (!response.headersSent) throw error;
-        // An answer that is cut short is all that can be told now.
+        // An answer that is cut short is all that can be told now. Whoever went away knows why it is.
+        if ((error as NodeJS.ErrnoException).code !== 'ERR_STREAM_PREMATURE_CLOSE')
+          this.log.warn({ err: error, databaseId: id }, 'an export was cut short');
         response.destroy();
       } finally {
         dump.destroy();

@@ -1,10 +1,12 @@
-import { spawn } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, open, rm, writeFile, type FileHandle } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough, type Readable } from 'node:stream';
+import type { Connection } from 'mysql2/promise';
 import { DatabaseHostError, type HostAddress } from '../database-host.js';
+import { asAdmin, hostError, rowsOf } from './connect.js';
 
 const OPTIONS = [
   '--single-transaction',
@@ -16,25 +18,52 @@ const OPTIONS = [
   '--skip-dump-date',
 ];
 
+/** What the tool says of why it failed, at most. */
+const SAID = 400;
+/** Beyond it, a view counts as one that cannot be opened: views of views may need more time than anybody has. */
+const VIEW_SECONDS = 5;
+const CHECK_MS = 60_000;
+const NO_SUCH_DEFINER = 1449;
+
+interface Relations {
+  whole: string[];
+  invalid: string[];
+}
+
 /**
- * The schema as the server's own tool writes it. The password goes in by a file that has no name any more when the tool begins:
- * no process list has it. The tool's complaints are kept back, as they may name what is inside.
+ * The schema as the server's own tool writes it, but for views that are invalid: at the first of them it would give up. They
+ * are named at the end. The password goes in by a file that has no name any more when the tool begins: no process list has it.
  */
 export async function dumpOf(host: HostAddress, schema: string): Promise<Readable> {
+  const relations = await relationsOf(host, schema);
   const tls =
     host.caCertificate === null ? ['--skip-ssl'] : ['--ssl', '--ssl-verify-server-cert', '--ssl-ca=/dev/fd/4'];
   const files = await Promise.all([nameless(optionFile(host)), nameless(host.caCertificate ?? '')]).catch(impossible);
-  const child = spawn('mariadb-dump', ['--defaults-extra-file=/dev/fd/3', ...tls, ...OPTIONS, schema], {
-    env: { PATH: '/usr/local/bin:/usr/bin:/bin' },
-    stdio: ['ignore', 'pipe', 'ignore', files[0].fd, files[1].fd],
-  });
-  await Promise.all(files.map((file) => file.close()));
+  let child: ChildProcess;
+  try {
+    child = spawn(
+      'mariadb-dump',
+      ['--defaults-extra-file=/dev/fd/3', ...tls, ...OPTIONS, ...choice(schema, relations)],
+      {
+        env: { PATH: '/usr/local/bin:/usr/bin:/bin' },
+        stdio: ['ignore', 'pipe', 'pipe', files[0].fd, files[1].fd],
+      },
+    );
+  } catch (error) {
+    // More names than a process can be given.
+    return impossible(error);
+  } finally {
+    await Promise.all(files.map((file) => file.close()));
+  }
   // A stream that ends like a whole one although the tool failed would be taken for a dump.
   const whole = new PassThrough();
   child.stdout!.on('error', (error) => whole.destroy(error)).pipe(whole, { end: false });
+  let said = '';
+  child.stderr!.setEncoding('utf8').on('data', (text: string) => (said = (said + text).slice(0, SAID)));
   child.once('close', (code) => {
-    if (code === 0) whole.end();
-    else whole.destroy(new DatabaseHostError('unavailable', `the dump ended with ${code ?? 'a signal'}`));
+    if (code === 0) whole.end(leftOut(relations));
+    else
+      whole.destroy(new DatabaseHostError('unavailable', `the dump ended with ${code ?? 'a signal'}: ${line(said)}`));
   });
   child.on('error', () => undefined);
   whole.once('close', () => child.kill('SIGTERM'));
@@ -49,6 +78,64 @@ export async function dumpOf(host: HostAddress, schema: string): Promise<Readabl
     return impossible(error);
   }
   return whole;
+}
+
+/** Asks of each view what the tool will ask, as one that it is refused ends it. */
+function relationsOf(host: HostAddress, schema: string): Promise<Relations> {
+  return asAdmin(host, async (connection) => {
+    const end = performance.now() + CHECK_MS;
+    await connection.query(`SET SESSION max_statement_time = ${VIEW_SECONDS}`);
+    const listed = await rowsOf(
+      connection,
+      'SELECT table_name AS name, table_type AS type FROM information_schema.tables WHERE table_schema = ? ORDER BY 1',
+      [schema],
+    );
+    const relations: Relations = { whole: [], invalid: [] };
+    for (const row of listed) {
+      if (performance.now() > end) throw new DatabaseHostError('unavailable', 'the views take too long to be opened');
+      const name = String(row['name']);
+      const opens = row['type'] !== 'VIEW' || (await isValid(connection, schema, name));
+      (opens ? relations.whole : relations.invalid).push(name);
+    }
+    return relations;
+  });
+}
+
+async function isValid(connection: Connection, schema: string, view: string): Promise<boolean> {
+  try {
+    await connection.query(`SHOW FIELDS FROM ${anyName(schema)}.${anyName(view)}`);
+    // Without its definer a view is shown in a form that no other schema takes; the administrator is only warned.
+    const warnings = await rowsOf(connection, 'SHOW WARNINGS');
+    return warnings.every((row) => Number(row['Code']) !== NO_SUCH_DEFINER);
+  } catch (error) {
+    const refused = hostError(error);
+    if (refused instanceof DatabaseHostError && refused.code === 'failed') return false;
+    throw refused;
+  }
+}
+
+/** A tenant's name for something may hold anything. */
+function anyName(name: string): string {
+  return `\`${name.replaceAll('`', '``')}\``;
+}
+
+/**
+ * Of what the tool is to write. It takes names it is to ignore for others that differ in case only, so what it is to write is
+ * named instead; where that is nothing, it would write all.
+ */
+function choice(schema: string, { whole, invalid }: Relations): string[] {
+  if (invalid.length === 0) return ['--', schema];
+  if (whole.length > 0) return ['--', schema, ...whole];
+  return [...invalid.map((name) => `--ignore-table=${schema}.${name}`), '--', schema];
+}
+
+/** Quoted as JSON, no name can end the line that it stands in and go on as a statement. */
+function leftOut({ invalid }: Relations): string {
+  return invalid.map((name) => `-- Left out, as this view is invalid: ${JSON.stringify(name)}\n`).join('');
+}
+
+function line(said: string): string {
+  return said.split('\n', 1)[0]!.trim() || 'it did not say why';
 }
 
 function impossible(cause: unknown): never {

@@ -57,6 +57,16 @@ test('where sql_mode makes backslashes plain, they escape no quote', () => {
   expect(all("SELECT '\\';SELECT 2;", true).map(({ sql }) => sql)).toEqual(["SELECT '\\'", 'SELECT 2']);
 });
 
+test.each([
+  ['SELECT 1 AS "a\\";SELECT 2', ['SELECT 1 AS "a\\"', 'SELECT 2']],
+  ['SELECT 1 AS "a\\"";";SELECT 2', ['SELECT 1 AS "a\\"";"', 'SELECT 2']],
+  ["SELECT 'a\\';';SELECT 2", ["SELECT 'a\\';'", 'SELECT 2']],
+])('where double quotes hold names, backslashes escape nothing in those alone: %s', (text, statements) => {
+  const splitter = new StatementSplitter(text);
+  splitter.ansiQuotes = true;
+  expect([splitter.next()?.sql, splitter.next()?.sql, splitter.next()]).toEqual([...statements, null]);
+});
+
 test('D-18: what is left out holds no code, and nothing is lost or given twice', () => {
   const piece = fc.constantFrom(
     ...[
@@ -126,6 +136,11 @@ test.each([
   ['CREATE DEFINER=root@127.0.0.1 TRIGGER t', 'CREATE  TRIGGER t'],
   ['CREATE DEFINER=CURRENT_USER() FUNCTION f', 'CREATE  FUNCTION f'],
   ['CREATE DEFINER=CURRENT_USER EVENT e', 'CREATE  EVENT e'],
+  ['CREATE DEFINER = CURRENT_USER ( ) EVENT e DO SET @a = definer=1', 'CREATE  EVENT e DO SET @a = definer=1'],
+  ['CREATE OR REPLACE DEFINER="a"@"%" AGGREGATE FUNCTION f', 'CREATE OR REPLACE  AGGREGATE FUNCTION f'],
+  ['CREATE OR REPLACE DEFINER=a@b PACKAGE BODY p', 'CREATE OR REPLACE  PACKAGE BODY p'],
+  ['CREATE OR REPLACE ALGORITHM = MERGE DEFINER=a VIEW v', 'CREATE OR REPLACE ALGORITHM = MERGE  VIEW v'],
+  ['ALTER DEFINER=a@b SQL SECURITY DEFINER VIEW v', 'ALTER  SQL SECURITY DEFINER VIEW v'],
   [
     '/*!50001 CREATE ALGORITHM=UNDEFINED */\n/*!50013 DEFINER=`a`@`%` SQL SECURITY DEFINER */\n/*!50001 VIEW v AS SELECT 1 */',
     '/*!50001 CREATE ALGORITHM=UNDEFINED */\n/*!50013  SQL SECURITY DEFINER */\n/*!50001 VIEW v AS SELECT 1 */',
@@ -147,6 +162,13 @@ test.each([
   "CREATE PROCEDURE p() SELECT 'x' AS DEFINER",
   'CREATE VIEW v AS SELECT definer=1 FROM t',
   "INSERT INTO t VALUES ('CREATE DEFINER=x VIEW')",
+  "CREATE OR REPLACE SQL SECURITY DEFINER VIEW dv AS SELECT definer = 'bob' 'isbob' FROM df",
+  "CREATE ALGORITHM=MERGE SQL SECURITY DEFINER VIEW dv2 AS SELECT * FROM df WHERE definer = 'bob'",
+  'CREATE INVISIBLE definer = x',
+  'CREATE UNIQUE INDEX definer ON t (a)',
+  'CREATE AGGREGATE FUNCTION definer(definer int) RETURNS int RETURN definer=1',
+  "CREATE /* DEFINER=x */ VIEW v AS SELECT 'DEFINER=x' /*!50017 , definer=1 */ FROM t",
+  'CREATE PACKAGE BODY definer AS definer=1',
   'SELECT definer = 1',
   '',
 ])('and nothing else does: %s', (sql) => {
@@ -155,6 +177,25 @@ test.each([
 
 test('D-18: the search for a definer stays in proportion', () => {
   for (const unit of ['/*! ', "'", '(', '-- ', '/* x */ ', '`']) withoutDefiner(`CREATE ${unit.repeat(1 << 20)}`);
+});
+
+test('D-18: millions of pieces, or one of some million characters, do not overflow anything', () => {
+  const sizes = { '#\n': 3_900_000, '-- \n': 1_900_000, '/**/': 1_900_000, '/*!*/': 1_600_000, '=': 7_800_000 };
+  for (const [unit, times] of Object.entries(sizes)) {
+    const before = `CREATE ${unit.repeat(times)} `;
+    expect(withoutDefiner(`${before}TABLE hg (a int)`)).toBe(`${before}TABLE hg (a int)`);
+    expect(all(`${before}TABLE hg (a int);`)).toHaveLength(1);
+    expect(all(`${unit.repeat(times)}DO 1;`)).toHaveLength(1);
+    masked(before);
+  }
+  expect(withoutDefiner(`CREATE ${'#\n'.repeat(3_900_000)}DEFINER=a VIEW v`)).toMatch(/\n VIEW v$/);
+  for (const quote of ["'", '"', '`']) {
+    const quoted = quote + 'x'.repeat(7_800_000) + quote;
+    for (const sql of [`CREATE ${quoted}`, `CREATE DEFINER=${quoted} VIEW v`]) {
+      withoutDefiner(sql);
+      expect(all(sql)).toHaveLength(1);
+    }
+  }
 });
 
 test('nothing but comments is blank', () => {
@@ -183,4 +224,15 @@ test('what a log shows of a statement are neither its strings nor its comments',
   );
   expect(masked(`SELECT '${'secret'.repeat(1000)}`)).toBe('SELECT ?');
   expect(masked(`SELECT ${'1, '.repeat(1000)}`)).toHaveLength(501);
+});
+
+test('code for some versions is shown in a log as other statements are', () => {
+  expect(masked('/*!50000 DROP TABLE ai */')).toBe('/*!50000 DROP TABLE ai */');
+  expect(masked('/*M! DROP TABLE k1 */')).toBe('/*M! DROP TABLE k1 */');
+  expect(masked("/*!50000 SET @a = 'secret' /* secret */, @b = 0Xaf */")).toBe('/*!50000 SET @a = ? , @b = ? */');
+  expect(masked('SELECT 1 /*m! secret */')).toBe('SELECT 1');
+});
+
+test('a long comment before a statement does not keep it out of a log', () => {
+  expect(masked(`/* ${'secret '.repeat(1000)}*/ DROP TABLE t`)).toBe('DROP TABLE t');
 });

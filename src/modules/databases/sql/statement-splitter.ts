@@ -16,8 +16,9 @@ const DELIMITER = /delimiter[ \t]+([^\s\\]+)[^\n]*/iy;
 const SANDBOX = /(?:\/\*M?!999999)?\\-[^\n]*/y;
 const NEWLINE = 0x0a;
 const BACKSLASH = 0x5c;
-const QUOTES = new Set([0x27, 0x22, 0x60]);
+const DOUBLE_QUOTE = 0x22;
 const BACKTICK = 0x60;
+const QUOTES = new Set([0x27, DOUBLE_QUOTE, BACKTICK]);
 const HASH = 0x23;
 const DASH = 0x2d;
 const SLASH = 0x2f;
@@ -31,6 +32,8 @@ const STAR = 0x2a;
 export class StatementSplitter {
   /** Whether backslashes in strings are plain characters, as the session's sql_mode has it. */
   plainBackslashes = false;
+  /** Whether double quotes hold names, in which backslashes are plain characters too. */
+  ansiQuotes = false;
   private delimiter = ';';
   private at: number;
   private line = 1;
@@ -100,7 +103,8 @@ export class StatementSplitter {
 
   private endOfQuoted(start: number, quote: number): number {
     const { text } = this;
-    const escapes = quote !== BACKTICK && !this.plainBackslashes;
+    const ofName = quote === BACKTICK || (quote === DOUBLE_QUOTE && this.ansiQuotes);
+    const escapes = !ofName && !this.plainBackslashes;
     for (let at = start + 1; at < text.length; at++) {
       const code = text.charCodeAt(at);
       if (code === quote) return at + 1;
@@ -144,7 +148,7 @@ export function isBlank(sql: string): boolean {
 
 const READS = /^[(\s]{0,50}(?:select|show|desc|describe|explain|values|with|table)\b/i;
 
-/** Whether a statement only answers, so that nothing is left half done when it is broken off. */
+/** Whether a statement seems only to answer; what it calls may change something all the same. */
 export function isRead(sql: string): boolean {
   return READS.test(new StatementSplitter(sql).next()?.sql.slice(0, 100) ?? '');
 }
