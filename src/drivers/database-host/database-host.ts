@@ -62,6 +62,10 @@ export interface StatementOutcome {
   insertId: string | null;
   /** Whether a backslash in a string is a character like any other from now on; null when the server did not say. */
   plainBackslashes: boolean | null;
+  /** Whether double quotes are around names and not around strings from now on; null when the server did not say. */
+  ansiQuotes: boolean | null;
+  /** Whether a transaction is open from now on, which is rolled back with the session; null when the server did not say. */
+  inTransaction: boolean | null;
 }
 
 export interface SessionOptions {
@@ -72,12 +76,17 @@ export interface SessionOptions {
   /** Bounds of what is kept of the results of one statement. */
   maxRows: number;
   maxBytes: number;
+  /**
+   * Its statements are expected to change nothing: they are broken off as soon as there is enough of their answer. One that
+   * does change something, be it in a function that it calls, runs to its end all the same, as do all after it.
+   */
+  breakable?: boolean;
 }
 
 /** A session of its own on a host: nothing that was set in another holds in it. */
 export interface DatabaseSession {
-  /** `breakable` ones only answer: they are broken off as soon as there is enough; others run to their end. */
-  run(sql: string, breakable?: boolean): Promise<StatementOutcome>;
+  /** Goes to the server as the bytes of its UTF-8, whatever the session's character set has become. */
+  run(sql: string): Promise<StatementOutcome>;
   /** Ends it, and what may still run in it. */
   close(): Promise<void>;
 }

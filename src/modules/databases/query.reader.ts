@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Config } from '../../config/config.js';
 import { StatementError, type ResultSet, type StatementOutcome } from '../../drivers/database-host/database-host.js';
 import type { Principal } from '../../platform/auth/principal.js';
-import { badField } from '../../platform/errors/domain-error.js';
+import { badField, DomainError } from '../../platform/errors/domain-error.js';
 import { bodyTooLarge } from '../../platform/http/body.js';
 import { DatabaseEvents } from './database-events.service.js';
 import { DatabaseRepository } from './database.repository.js';
@@ -41,9 +41,9 @@ export class QueryReader {
     const placed = await this.databases.findOwned(caller.accountId, { id });
     const { resultSets } = await this.statements.inSession(
       placed,
-      this.queryMs,
+      { timeoutMs: this.queryMs, breakable: true },
       async () => {},
-      (session) => session.run(TABLES, true),
+      (session) => session.run(TABLES),
     );
     return (resultSets[0]?.rows ?? []).map(([name, type, engine, rows, bytes]) => ({
       name: String(name),
@@ -59,32 +59,39 @@ export class QueryReader {
     mustBeRunnable(sql, MAX_QUERY_BYTES);
     const placed = await this.databases.findOwned(caller.accountId, { id });
     const audit = () => this.events.record(caller, placed, 'server:database.query', { statement: masked(sql) });
-    return this.statements.inSession(placed, this.queryMs, audit, async (session) => {
+    const wanted = { timeoutMs: this.queryMs, breakable: isRead(sql) };
+    return this.statements.inSession(placed, wanted, audit, async (session) => {
       const begin = performance.now();
-      const outcome = await session.run(sql, isRead(sql)).catch(refused({ number: 1, line: 1 }));
+      const outcome = await session.run(sql).catch(refused({ number: 1, line: 1 }));
       return queryResult(outcome, begin);
     });
   }
 
-  /** All statements of a dump, in one session, up to the first that is refused: what ran before it stays. */
+  /**
+   * All statements of a dump, in one session, up to the first that is refused: what ran before it stays, but for a
+   * transaction that is open then or at the end.
+   */
   async import(caller: Principal, id: string, sql: string): Promise<ImportResult> {
     mustBeRunnable(sql, MAX_IMPORT_BYTES);
     const placed = await this.databases.findOwned(caller.accountId, { id });
     const audit = () => this.events.record(caller, placed, 'server:database.import', { bytes: Buffer.byteLength(sql) });
     return this.statements.inSession(
       placed,
-      this.config.databaseImportTimeoutSeconds * 1000,
+      { timeoutMs: this.config.databaseImportTimeoutSeconds * 1000 },
       audit,
       async (session) => {
         const begin = performance.now();
         await session.run(FOR_DUMPS);
         const splitter = new StatementSplitter(sql);
-        let [statements, affectedRows] = [0, 0];
+        let [statements, affectedRows, uncommitted] = [0, 0, false];
         for (let next: Statement | null; (next = splitter.next()); statements++) {
           const outcome = await session.run(withoutDefiner(next.sql)).catch(refused(next, { executed: statements }));
           affectedRows += outcome.affectedRows;
           splitter.plainBackslashes = outcome.plainBackslashes ?? splitter.plainBackslashes;
+          splitter.ansiQuotes = outcome.ansiQuotes ?? splitter.ansiQuotes;
+          uncommitted = outcome.inTransaction ?? uncommitted;
         }
+        if (uncommitted) throw leftOpen(statements);
         return { statements, affectedRows, durationMs: Math.round(performance.now() - begin) };
       },
     );
@@ -105,6 +112,16 @@ function refused(place: Place, members = {}): (error: unknown) => never {
   return (error) => {
     throw error instanceof StatementError ? sqlProblem(error, place, members) : error;
   };
+}
+
+/** The session ends with the import, and the server rolls back what is not committed by then. */
+function leftOpen(executed: number): DomainError {
+  return new DomainError(
+    'bad_request',
+    'uncommitted_transaction',
+    'The import left a transaction open; nothing that was changed in it is stored. End it with COMMIT.',
+    { members: { executed } },
+  );
 }
 
 function queryResult({ resultSets, more, affectedRows, insertId }: StatementOutcome, begin: number): QueryResult {

@@ -1,5 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import { DatabaseHostError, type DatabaseSession } from '../../drivers/database-host/database-host.js';
+import {
+  DatabaseHostError,
+  type DatabaseSession,
+  type SessionOptions,
+} from '../../drivers/database-host/database-host.js';
 import { DomainError, stateConflict, unavailable } from '../../platform/errors/domain-error.js';
 import { AppLogger } from '../../platform/observability/logger.js';
 import { USABLE } from './database-status.js';
@@ -9,6 +13,8 @@ import { QuerySlots, tooManyQueries } from './query-slots.js';
 
 export const MAX_ROWS = 10_000;
 export const MAX_BYTES = 8 * 1_048_576;
+
+type Wanted = Pick<SessionOptions, 'timeoutMs' | 'breakable'>;
 
 /**
  * Runs tenants' own statements, each request in a session of its own. What they change is the tenant's and nobody else's:
@@ -26,7 +32,7 @@ export class StatementsReader {
   /** `audit` is written while the session is made; nothing is run before both have succeeded. */
   async inSession<T>(
     placed: PlacedDatabase,
-    timeoutMs: number,
+    wanted: Wanted,
     audit: () => Promise<void>,
     work: (session: DatabaseSession) => Promise<T>,
   ): Promise<T> {
@@ -35,7 +41,7 @@ export class StatementsReader {
     return this.slots.holding(placed.database.id, async () => {
       let session: DatabaseSession | undefined;
       try {
-        const [opened, audited] = await Promise.allSettled([this.open(placed, timeoutMs), audit()]);
+        const [opened, audited] = await Promise.allSettled([this.open(placed, wanted), audit()]);
         if (opened.status === 'fulfilled') session = opened.value;
         if (audited.status === 'rejected') throw audited.reason;
         if (opened.status === 'rejected') throw opened.reason;
@@ -49,10 +55,10 @@ export class StatementsReader {
   }
 
   /** A tenant may have set the password of the platform's account, or dropped the schema: both are put right once. */
-  private async open({ database, host }: PlacedDatabase, timeoutMs: number): Promise<DatabaseSession> {
+  private async open({ database, host }: PlacedDatabase, wanted: Wanted): Promise<DatabaseSession> {
     const link = this.links.to(host);
     const { schema, platform } = this.links.forPlatform(database);
-    const options = { account: platform, schema, timeoutMs, maxRows: MAX_ROWS, maxBytes: MAX_BYTES };
+    const options = { account: platform, schema, ...wanted, maxRows: MAX_ROWS, maxBytes: MAX_BYTES };
     try {
       return await link.open(options);
     } catch (error) {

@@ -17,6 +17,7 @@ const RULES: [variable: string, holds: (value: string) => boolean, fault: string
   ['max_user_connections', (value) => Number(value) > 0, 'max_user_connections has no bound'],
   ['max_allowed_packet', (value) => Number(value) <= 16 * MEBIBYTE, 'max_allowed_packet is above 16 MiB'],
   ['tmp_disk_table_size', (value) => Number(value) <= 65_536 * MEBIBYTE, 'tmp_disk_table_size has no bound'],
+  ['max_session_mem_used', (value) => Number(value) <= 4096 * MEBIBYTE, 'max_session_mem_used has no bound'],
   ['skip_grant_tables', (value) => value !== 'ON', 'grants are not looked at (skip_grant_tables)'],
 ];
 

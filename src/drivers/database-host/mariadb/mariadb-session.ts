@@ -9,16 +9,18 @@ import {
 import {
   DatabaseHostError,
   StatementError,
+  type Cell,
   type DatabaseSession,
   type HostAddress,
   type SessionOptions,
   type StatementOutcome,
 } from '../database-host.js';
 import { cellOf, columnOf, type Field } from './cells.js';
-import { connectionOptions, hostError } from './connect.js';
+import { CONNECT_MS, connectionOptions, errorName, hostError } from './connect.js';
 import { ResultTaker } from './result-taker.js';
 
 type Kill = (threadId: number, how: 'QUERY' | 'HARD CONNECTION') => Promise<void>;
+type Decoder = InstanceType<typeof TextDecoder>;
 
 /** Between asking a statement to end and ending its session. */
 const SECOND_STEP_MS = 2000;
@@ -26,7 +28,8 @@ const SECOND_STEP_MS = 2000;
 const TAKEN_IN_BEYOND = 16 * 1_048_576;
 /** Of a statement that must not be broken off: nothing of it is kept beyond the bounds, but all of it passes through here. */
 const PASSED_THROUGH = 128 * 1_048_576;
-const PLAIN_BACKSLASHES = 512;
+/** What the server says of a statement before anything of it is run, when it or a function in it would change something. */
+const NOT_READ_ONLY = 1792;
 
 interface Running {
   reject(error: Error): void;
@@ -41,6 +44,8 @@ export class MariaDbSession implements DatabaseSession {
   private running: Running | undefined;
   private lost: Error | undefined;
   private timedOut = false;
+  /** The server refuses changes, so that what runs may be broken off and nothing is rolled back by that. */
+  private readOnly: boolean;
   /** Settled when the host has been told to end what was broken off. */
   private broken: Promise<void> | undefined;
   private readonly timers: NodeJS.Timeout[] = [];
@@ -50,6 +55,7 @@ export class MariaDbSession implements DatabaseSession {
     private readonly options: SessionOptions,
     private readonly kill: Kill,
   ) {
+    this.readOnly = options.breakable ?? false;
     connection.on('error', (error: Error) => this.fail(error));
     this.timers.push(
       setTimeout(() => {
@@ -78,15 +84,30 @@ export class MariaDbSession implements DatabaseSession {
         dateStrings: true,
       });
       connection.on('error', () => undefined);
-      connection.connect((error) => {
+      const opened = (error: Error | null): void => {
         if (!error) return resolve(new MariaDbSession(connection, options, kill));
         connection.destroy();
         reject(hostError(error));
+      };
+      connection.connect((error) => {
+        if (error || !options.breakable) opened(error);
+        else connection.query({ sql: 'SET SESSION TRANSACTION READ ONLY', timeout: CONNECT_MS }, opened);
       });
     });
   }
 
-  run(sql: string, breakable = false): Promise<StatementOutcome> {
+  async run(sql: string): Promise<StatementOutcome> {
+    try {
+      return await this.attempt(sql);
+    } catch (error) {
+      if (!this.readOnly || !(error instanceof StatementError) || error.errno !== NOT_READ_ONLY) throw error;
+    }
+    this.readOnly = false;
+    await this.attempt('SET SESSION TRANSACTION READ WRITE');
+    return this.attempt(sql);
+  }
+
+  private attempt(sql: string): Promise<StatementOutcome> {
     if (this.lost) return Promise.reject(this.lost);
     return new Promise((resolve, reject) => {
       const taker = new ResultTaker(this.options);
@@ -96,7 +117,7 @@ export class MariaDbSession implements DatabaseSession {
         finish();
       };
       const finish = (): void => settle(() => resolve(taker.outcome()));
-      const enough = breakable ? () => (finish(), this.breakOff()) : undefined;
+      const enough = this.readOnly ? () => (finish(), this.breakOff()) : undefined;
       this.running = { reject: (error) => settle(() => reject(error)), taker, enough, received: 0 };
       const stopCounting = this.countBytes();
       const query = this.connection.query({ sql, rowsAsArray: true, typeCast: false });
@@ -129,16 +150,22 @@ export class MariaDbSession implements DatabaseSession {
 
   private listen(query: Query, taker: ResultTaker, enough: (() => void) | undefined): void {
     let fields: Field[] = [];
+    let decoders: (Decoder | null)[] = [];
     query.on('fields', (given: FieldPacket[] | undefined) => {
       fields = (given ?? []) as unknown as Field[];
+      decoders = (given ?? []).map(decoderOf);
       if (given) taker.begin(fields.map(columnOf));
     });
     query.on('result', (given: (Buffer | null)[] | ResultSetHeader) => {
       if (!Array.isArray(given)) {
-        taker.changed(given, (given.serverStatus & PLAIN_BACKSLASHES) !== 0);
+        taker.changed(given);
         return;
       }
-      const fits = taker.wants() && taker.row(fields.map((field, index) => cellOf(field, given[index] ?? null)));
+      const cell = (field: Field, index: number): Cell => {
+        const [bytes, decoder] = [given[index] ?? null, decoders[index]];
+        return cellOf(field, bytes && decoder ? Buffer.from(decoder.decode(bytes)) : bytes);
+      };
+      const fits = taker.wants() && taker.row(fields.map(cell));
       if (!fits) {
         taker.cut();
         if (this.running?.taker === taker) enough?.();
@@ -172,7 +199,7 @@ export class MariaDbSession implements DatabaseSession {
       this.fail(error);
       return;
     }
-    const said = new StatementError(code ?? 'ER_UNKNOWN', errno, sqlState ?? 'HY000', sqlMessage);
+    const said = new StatementError(errorName(errno, code), errno, sqlState ?? 'HY000', sqlMessage);
     this.running?.reject(said);
   }
 
@@ -181,6 +208,16 @@ export class MariaDbSession implements DatabaseSession {
     this.lost ??= this.timedOut ? new DatabaseHostError('timeout', 'the time is up') : lostBy(error);
     const { lost, running } = this;
     if (running) running.reject(lost);
+  }
+}
+
+/** Cells are read as UTF-8; a routine may have had the server answer in another character set. */
+function decoderOf({ encoding }: FieldPacket): Decoder | null {
+  if (encoding === undefined || encoding === 'utf8' || encoding === 'binary') return null;
+  try {
+    return new TextDecoder(encoding);
+  } catch {
+    return null;
   }
 }
 

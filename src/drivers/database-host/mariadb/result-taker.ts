@@ -4,6 +4,10 @@ import type { Cell, Column, ResultSet, SessionOptions, StatementOutcome } from '
 const MAX_RESULT_SETS = 5;
 /** What a value costs beside its characters: the comma and the quotes. */
 const CELL_OVERHEAD = 3;
+/** Bits of the status that the server adds when it says that a statement is done. */
+const IN_TRANSACTION = 1;
+const PLAIN_BACKSLASHES = 512;
+const ANSI_QUOTES = 32_768;
 
 /** Keeps what a statement answers, up to the bounds. */
 export class ResultTaker {
@@ -14,7 +18,7 @@ export class ResultTaker {
   private bytes = 0;
   private affectedRows = 0;
   private insertId: string | null = null;
-  private plainBackslashes: boolean | null = null;
+  private status: number | null = null;
 
   constructor(private readonly bounds: Pick<SessionOptions, 'maxRows' | 'maxBytes'>) {}
 
@@ -45,16 +49,24 @@ export class ResultTaker {
     if (this.current) this.current.truncated = true;
   }
 
-  changed({ affectedRows, insertId }: ResultSetHeader, plainBackslashes: boolean): void {
+  changed({ affectedRows, insertId, serverStatus }: ResultSetHeader): void {
     this.affectedRows += affectedRows;
     // Unsigned, whatever the driver makes of it.
     if (Number(insertId) !== 0) this.insertId = BigInt.asUintN(64, BigInt(insertId)).toString();
-    this.plainBackslashes = plainBackslashes;
+    this.status = serverStatus;
   }
 
   outcome(): StatementOutcome {
-    const { sets: resultSets, more, affectedRows, insertId, plainBackslashes } = this;
-    return { resultSets, more, affectedRows, insertId, plainBackslashes };
+    const { sets: resultSets, more, affectedRows, insertId, status } = this;
+    return {
+      resultSets,
+      more,
+      affectedRows,
+      insertId,
+      plainBackslashes: status === null ? null : (status & PLAIN_BACKSLASHES) !== 0,
+      ansiQuotes: status === null ? null : (status & ANSI_QUOTES) !== 0,
+      inTransaction: status === null ? null : (status & IN_TRANSACTION) !== 0,
+    };
   }
 }
 
