@@ -27,6 +27,9 @@ const HARDENED = [
   '--max-user-connections=50',
   '--max-allowed-packet=16M',
   '--tmp-disk-table-size=256M',
+  // Views upon views can make a server take all the memory there is for one statement; nobody may raise his own limit.
+  '--max-session-mem-used=256M',
+  '--maximum-max-session-mem-used=256M',
   // Room for the sessions that the accounts of TENANT_DATABASES databases may have.
   '--max-connections=2400',
   '--innodb-buffer-pool-size=128M',
