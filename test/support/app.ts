@@ -64,7 +64,7 @@ export async function startBerth(options: BerthOptions = {}): Promise<Berth> {
     const env = settings({ databaseUrl: database.url, redisUrl: redis.url, objects, ports, given: options.env ?? {} });
     await registerNode(database, env);
     if (options.databaseHost !== false) {
-      const hostId = await new TestDatabaseHosts(database.database, env).add();
+      const hostId = await new TestDatabaseHosts(database.database, env).addOnceFit();
       closing.push(() => clearHost(hostId));
     }
     const groups = options.processes ?? [options.roles ?? ['api', 'worker']];

@@ -7,6 +7,7 @@ import { HostLinks } from '../../src/modules/databases/lifecycle/host-links.js';
 import { HostRegistration, type NewHost } from '../../src/modules/databases/lifecycle/host-registration.js';
 import type { Database } from '../../src/platform/database/database.js';
 import { stack } from './stack.js';
+import { until } from './until.js';
 
 /** The stack's server for tenants' databases, as the platform reaches it. */
 export function tenantHost(): HostAddress {
@@ -46,6 +47,16 @@ export class TestDatabaseHosts {
       ...changes,
     });
     return id;
+  }
+
+  /** The same beside a test that just shows what a server without its hardening comes to. */
+  addOnceFit(): Promise<string> {
+    return until('the host is hardened', () =>
+      this.add().catch((error: unknown) => {
+        if ((error as { code?: string }).code === 'host_not_hardened') return null;
+        throw error;
+      }),
+    );
   }
 }
 

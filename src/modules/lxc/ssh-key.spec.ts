@@ -85,7 +85,11 @@ test.each<[why: string, key: unknown, code: string]>([
   ['a comment without end', `${good} ${'x'.repeat(201)}`, 'comment'],
   ['a line without end', `${good} ${'x'.repeat(9000)}`, 'max_length'],
   ['no base64', 'ssh-ed25519 !!!!', 'encoding'],
-  ['base64 without its padding', `ssh-ed25519 ${body('ssh-ed25519', Buffer.alloc(31)).replace(/={1,2}$/, '')}`, 'encoding'],
+  [
+    'base64 without its padding',
+    `ssh-ed25519 ${body('ssh-ed25519', Buffer.alloc(31)).replace(/={1,2}$/, '')}`,
+    'encoding',
+  ],
   [
     'base64 of the other alphabet',
     `ssh-ed25519 ${body('ssh-ed25519', Buffer.alloc(32, 255)).replace(/\//g, '_')}`,
