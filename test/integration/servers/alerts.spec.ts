@@ -206,7 +206,10 @@ describe('sending', () => {
     await notify('nobody');
     expect(await only()).toMatchObject({ status: 'NOT_SENT', reason: 'no_recipient', attempts: 0 });
     await app.database.query("UPDATE notifications SET status = 'QUEUED'");
-    await until('given up', async () => (await only()).attempts === 1);
+    await until('given up', async () => {
+      const { attempts, status } = await only();
+      return attempts === 1 && status !== 'SENDING';
+    });
     expect(await only()).toMatchObject({ status: 'NOT_SENT', reason: 'no_recipient' });
     expect(chat.sent).toEqual([]);
     await workers[0]!.get(ChatAddressService).set(caller, PERSON);
