@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Tx } from '../../platform/database/database.js';
 import { stateConflict } from '../../platform/errors/domain-error.js';
-import { busyError, OperationsService } from '../../platform/operations/operations.service.js';
+import { OperationsService } from '../../platform/operations/operations.service.js';
 import { ALLOWED_ACTIONS, type MachineAction } from './machine-status.js';
 import type { Machine } from './machine.entity.js';
 
@@ -12,7 +12,6 @@ export class MachineGate {
 
   async mustAllow(tx: Tx, machine: Machine, action: MachineAction): Promise<void> {
     if (ALLOWED_ACTIONS[machine.status][action] !== 'run') throw stateConflict(action, machine.status);
-    const running = await this.operations.active(tx, machine.id);
-    if (running) throw busyError(running, machine.status);
+    await this.operations.mustBeFree(tx, machine);
   }
 }

@@ -4,7 +4,7 @@ import { Database } from '../../platform/database/database.js';
 import { stateConflict } from '../../platform/errors/domain-error.js';
 import { actorOf, EventRecorder } from '../../platform/events/event-recorder.js';
 import type { Operation } from '../../platform/operations/operation.entity.js';
-import { busyError, OperationsService } from '../../platform/operations/operations.service.js';
+import { OperationsService } from '../../platform/operations/operations.service.js';
 import { ALLOWED_ACTIONS, type MachinePower, type MachineStatus } from './machine-status.js';
 import { Machine } from './machine.entity.js';
 import { MACHINE_OPERATIONS, type PowerPayload } from './machine.operations.js';
@@ -29,8 +29,7 @@ export class MachinePowerService {
       await this.events.record(tx, { accountId, resourceId: id, event: `lxc:power.${action}`, ...actorOf(caller) });
       const type = MACHINE_OPERATIONS.power;
       if (verdict === 'nothing') return this.operations.noop(tx, { accountId, type, resourceId: id });
-      const running = await this.operations.active(tx, id);
-      if (running) throw busyError(running, machine.status);
+      await this.operations.mustBeFree(tx, machine);
       const payload: PowerPayload = { action };
       const ends = action === 'stop' || (action === 'restart' && machine.status === 'RUNNING');
       const status: MachineStatus = ends ? 'STOPPING' : 'STARTING';

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Tx } from '../../platform/database/database.js';
 import { stateConflict } from '../../platform/errors/domain-error.js';
-import { busyError, OperationsService } from '../../platform/operations/operations.service.js';
+import { OperationsService } from '../../platform/operations/operations.service.js';
 import { ALLOWED_ACTIONS, type ServerAction } from './server-status.js';
 import type { Server } from './server.entity.js';
 import { KILL_LANE } from './server.operations.js';
@@ -13,10 +13,8 @@ export class ServerGate {
 
   async mustAllow(tx: Tx, server: Server, action: ServerAction): Promise<void> {
     if (ALLOWED_ACTIONS[server.status][action] !== 'run') throw stateConflict(action, server.status);
+    await this.operations.mustBeFree(tx, server);
     // A kill under way would end what this brings up.
-    for (const lane of [undefined, KILL_LANE]) {
-      const running = await this.operations.active(tx, server.id, lane);
-      if (running) throw busyError(running, server.status);
-    }
+    await this.operations.mustBeFree(tx, server, KILL_LANE);
   }
 }

@@ -89,6 +89,12 @@ export class OperationsService {
     return tx.manager.findOneBy(Operation, { activeKey: activeKey(resourceId, lane) });
   }
 
+  /** Refuses with 409 `busy` what would have to wait for the unfinished operation of a resource's lane. */
+  async mustBeFree(tx: Pick<Tx, 'manager'>, of: { id: string; status: string }, lane?: string): Promise<void> {
+    const running = await this.active(tx, of.id, lane);
+    if (running) throw busyError(running, of.status);
+  }
+
   /** Ends it at once when it still waits; else asks the worker to end it at its next step. True when it has ended. */
   async cancel(tx: Pick<Tx, 'manager'>, operation: Operation): Promise<boolean> {
     const ended = await tx.manager.update(
@@ -138,7 +144,7 @@ export class OperationsService {
   }
 }
 
-export function busyError(running: Operation | null, currentStatus?: string): DomainError {
+function busyError(running: Operation | null, currentStatus?: string): DomainError {
   return new DomainError('conflict', 'busy', 'Another operation on this resource has not ended yet.', {
     members: { operationId: running?.id ?? null, ...(currentStatus ? { currentStatus } : {}) },
   });

@@ -7,7 +7,7 @@ import { actorOf, EventRecorder, SYSTEM, type NewEvent } from '../../../platform
 import { decodeCursor, Page, type PageQuery } from '../../../platform/http/page.js';
 import { newId } from '../../../platform/ids/id.js';
 import type { Operation } from '../../../platform/operations/operation.entity.js';
-import { busyError, OperationsService } from '../../../platform/operations/operations.service.js';
+import { OperationsService } from '../../../platform/operations/operations.service.js';
 import { QuotaLock, type PlanLimits } from '../../accounts/quota-lock.service.js';
 import type { TaskBackups } from '../schedules/task-ports.js';
 import { ServerGate } from '../server-gate.js';
@@ -108,8 +108,7 @@ export class BackupsService implements TaskBackups {
     return this.changing(caller, serverId, uuid, async (tx, server, backup) => {
       await this.gate.mustAllow(tx, server, 'restore');
       if (backup.status !== 'READY') throw stateConflict('restore', backup.status);
-      const running = await this.operations.active(tx, serverId, BACKUP_LANE);
-      if (running) throw busyError(running, server.status);
+      await this.operations.mustBeFree(tx, server, BACKUP_LANE);
       await tx.manager.update(Backup, { id: backup.id }, { status: 'RESTORING' });
       await tx.manager.update(Server, { id: serverId }, { status: 'RESTORING', updatedAt: new Date() });
       await this.record(tx, server, backup, 'server:backup.restore', actorOf(caller));
@@ -142,8 +141,7 @@ export class BackupsService implements TaskBackups {
   /** Holding the service's row: there is data to back up, and no backup of it is being made. */
   private async mustBeFree(tx: Tx, server: Server): Promise<void> {
     if (!MAY_BACK_UP.includes(server.status)) throw stateConflict('backup', server.status);
-    const running = await this.operations.active(tx, server.id, BACKUP_LANE);
-    if (running) throw busyError(running, server.status);
+    await this.operations.mustBeFree(tx, server, BACKUP_LANE);
   }
 
   private async insert(

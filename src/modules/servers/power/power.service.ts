@@ -4,7 +4,7 @@ import { Database, type Tx } from '../../../platform/database/database.js';
 import { notFound, stateConflict } from '../../../platform/errors/domain-error.js';
 import { actorOf, EventRecorder, SYSTEM, type NewEvent } from '../../../platform/events/event-recorder.js';
 import type { Operation } from '../../../platform/operations/operation.entity.js';
-import { busyError, OperationsService } from '../../../platform/operations/operations.service.js';
+import { OperationsService } from '../../../platform/operations/operations.service.js';
 import { ALLOWED_ACTIONS, type PowerSignal, type ServerStatus } from '../server-status.js';
 import { Server } from '../server.entity.js';
 import { KILL_LANE, SERVER_OPERATIONS, type PowerPayload } from '../server.operations.js';
@@ -40,7 +40,8 @@ export class PowerService {
     const waiting = await this.dropPendingRestart(tx, server);
     const verdict = ALLOWED_ACTIONS[server.status][signal];
     if (verdict === 'refuse') throw stateConflict(signal, server.status);
-    if (signal === 'start' || signal === 'restart') await this.mustNotBeKilled(tx, server);
+    // A kill ends whatever runs when it comes to its end, so what it would end is not promised to anybody.
+    if (signal === 'start' || signal === 'restart') await this.operations.mustBeFree(tx, server, KILL_LANE);
     const { accountId, id: resourceId } = server;
     await this.events.record(tx, { accountId, resourceId, event: `server:power.${signal}`, ...by });
     if (verdict === 'nothing' && !waiting) return this.nothing(tx, server, signal);
@@ -48,8 +49,7 @@ export class PowerService {
   }
 
   private async run(tx: Tx, server: Server, signal: PowerPayload['signal'], by: Cause): Promise<Operation> {
-    const running = await this.operations.active(tx, server.id);
-    if (running) throw busyError(running, server.status);
+    await this.operations.mustBeFree(tx, server);
     const alive = server.status === 'RUNNING' || server.status === 'STARTING' || server.status === 'STOPPING';
     const status: ServerStatus = signal === 'stop' || (signal === 'restart' && alive) ? 'STOPPING' : 'STARTING';
     const now = new Date();
@@ -62,12 +62,6 @@ export class PowerService {
       resourceId: server.id,
       payload: { signal } satisfies PowerPayload,
     });
-  }
-
-  /** A kill ends whatever runs when it comes to its end, so what it would end is not promised to anybody. */
-  private async mustNotBeKilled(tx: Tx, server: Server): Promise<void> {
-    const kill = await this.operations.active(tx, server.id, KILL_LANE);
-    if (kill) throw busyError(kill, server.status);
   }
 
   /** Runs beside whatever the service is busy with, a stop that hangs above all. */

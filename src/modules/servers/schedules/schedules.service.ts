@@ -5,7 +5,7 @@ import { conflict, notFound, stateConflict } from '../../../platform/errors/doma
 import { actorOf } from '../../../platform/events/event-recorder.js';
 import { decodeCursor, Page, type PageQuery } from '../../../platform/http/page.js';
 import { newId } from '../../../platform/ids/id.js';
-import { busyError, OperationsService } from '../../../platform/operations/operations.service.js';
+import { OperationsService } from '../../../platform/operations/operations.service.js';
 import type { Server } from '../server.entity.js';
 import { ServerRepository } from '../server.repository.js';
 import type {
@@ -124,8 +124,7 @@ export class SchedulesService {
   /** Runs it now, also when it is inactive. */
   async execute(caller: Principal, serverId: string, id: string): Promise<AcceptedRun> {
     return this.changing(caller, serverId, id, async (tx, server, schedule) => {
-      const running = await this.operations.active(tx, id);
-      if (running) throw busyError(running, server.status);
+      await this.operations.mustBeFree(tx, { id, status: server.status });
       const obstacle = this.runs.obstacle(schedule, server);
       if (obstacle === 'not_ready') throw stateConflict('A schedule', server.status);
       if (obstacle !== null) {
