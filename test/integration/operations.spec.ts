@@ -228,6 +228,14 @@ test('a process that lost its lease is told so, stops, and changes nothing any m
   expect(script.ends).toEqual([]);
 });
 
+test('a worker that ends as it begins leaves no failure that nobody hears of', async () => {
+  for (let turn = 0; turn < 20; turn++) {
+    const worker = await bed.startWorker();
+    await delay(turn % 5);
+    await worker.close();
+  }
+});
+
 test('a worker that ends hands back what it has under way, and another goes on at the next step', async () => {
   const log: string[] = [];
   script.steps = [noting(log, 'a', () => delay(300)), noting(log, 'b')];

@@ -26,6 +26,9 @@ export class OperationQueue implements OnModuleInit {
 
   /** Hands out what is in it, to so many at once; resolves when the queue is closed. */
   async take(concurrency: number, work: (operationId: string) => Promise<void>): Promise<void> {
+    // Bull names its connection beside all else and hears of no failure: one that is taken from it meanwhile would end the process.
+    const setName = this.queue.setWorkerName.bind(this.queue);
+    this.queue.setWorkerName = () => setName().catch((error: unknown) => this.log.debug({ err: error }, 'no name'));
     await this.queue.process(concurrency, ({ data }) => work(data.operationId));
   }
 
