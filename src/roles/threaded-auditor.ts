@@ -1,7 +1,7 @@
-import { Worker } from 'node:worker_threads';
 import type { FetchedPage } from '../modules/seo/audits/page.js';
 import type { AuditedPage } from '../modules/seo/audits/page-audit.js';
 import { PageAuditor, UnreadablePage } from '../modules/seo/audits/page-auditor.js';
+import { ServingThread } from './serving-thread.js';
 
 export type AuditOutcome = { audited: AuditedPage } | { failed: string };
 
@@ -15,7 +15,7 @@ const LONGEST_MS = 10_000;
  * memory or time takes the thread with it; the next page gets a new one.
  */
 export class ThreadedAuditor extends PageAuditor {
-  private thread: AuditThread | undefined;
+  private thread: ServingThread<FetchedPage, AuditOutcome> | undefined;
   private last: Promise<unknown> = Promise.resolve();
 
   override audit(page: FetchedPage): Promise<AuditedPage> {
@@ -30,7 +30,7 @@ export class ThreadedAuditor extends PageAuditor {
   }
 
   private async run(page: FetchedPage): Promise<AuditedPage> {
-    const thread = (this.thread ??= new AuditThread());
+    const thread = (this.thread ??= auditThread());
     let isLate = false;
     const timer = setTimeout(() => {
       isLate = true;
@@ -38,7 +38,7 @@ export class ThreadedAuditor extends PageAuditor {
     }, LONGEST_MS);
     let outcome: AuditOutcome;
     try {
-      outcome = await thread.judge(page);
+      outcome = await thread.ask(page);
     } catch (error) {
       this.thread = undefined;
       await thread.end();
@@ -52,33 +52,8 @@ export class ThreadedAuditor extends PageAuditor {
   }
 }
 
-/** A thread that judges one page at a time, until it fails. */
-class AuditThread {
-  private readonly worker: Worker;
-  private waiting: PromiseWithResolvers<AuditOutcome> | undefined;
-
-  constructor() {
-    this.worker = new Worker(new URL('./audit-thread.js', import.meta.url), {
-      resourceLimits: { maxOldGenerationSizeMb: MEMORY_MB },
-    });
-    this.worker.on('message', (outcome: AuditOutcome) => this.waiting?.resolve(outcome));
-    this.worker.on('error', (error) => this.waiting?.reject(error));
-    this.worker.on('exit', () => this.waiting?.reject(new Error('the thread of the auditor ended')));
-    // It waits for work; the process does not wait for it.
-    this.worker.unref();
-  }
-
-  async judge(page: FetchedPage): Promise<AuditOutcome> {
-    this.waiting = Promise.withResolvers();
-    this.worker.postMessage(page);
-    try {
-      return await this.waiting.promise;
-    } finally {
-      this.waiting = undefined;
-    }
-  }
-
-  async end(): Promise<void> {
-    await this.worker.terminate();
-  }
+function auditThread(): ServingThread<FetchedPage, AuditOutcome> {
+  return new ServingThread(new URL('./audit-thread.js', import.meta.url), 'the auditor', {
+    resourceLimits: { maxOldGenerationSizeMb: MEMORY_MB },
+  });
 }

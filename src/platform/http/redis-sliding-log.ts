@@ -2,9 +2,9 @@ import type { Redis as Client } from 'ioredis';
 import type { Decision } from './sliding-log.js';
 
 /**
- * Each log is a list, newest first, of the moments requests were accepted. One call decides on a batch: a key with its limit
- * and window per request, in the order they came. A moment given by the caller takes the place of Redis's own clock. A clock
- * that was set back must neither lock anybody out nor open the window.
+ * Each log is a list, newest first, of the moments requests were accepted. One call decides on a batch: a key per client, with
+ * its limit, its window and how many requests there are. A moment given by the caller takes the place of Redis's own clock. A
+ * clock that was set back must neither lock anybody out nor open the window.
  */
 const SCRIPT = `
 local clock = tonumber(ARGV[1])
@@ -12,7 +12,7 @@ if not clock then
   local time = redis.call('TIME')
   clock = time[1] * 1000 + math.floor(time[2] / 1000)
 end
-local function decide(key, limit, window)
+local function decide(key, limit, window, count)
   local now = clock
   local hits = redis.call('LLEN', key)
   if hits > 0 then
@@ -32,18 +32,21 @@ local function decide(key, limit, window)
     hits = hits - 1
     oldest = now
   end
-  if hits >= limit then
-    local free = tonumber(redis.call('LINDEX', key, limit - 1))
-    return 0, hits, free + window - now
+  local accepted = math.max(0, math.min(count, limit - hits))
+  if accepted > 0 then
+    local moments = {}
+    for i = 1, accepted do moments[i] = now end
+    redis.call('LPUSH', key, unpack(moments))
+    redis.call('PEXPIRE', key, window)
   end
-  redis.call('LPUSH', key, now)
-  redis.call('PEXPIRE', key, window)
-  return 1, hits + 1, oldest + window - now
+  local free = now
+  if accepted < count then free = tonumber(redis.call('LINDEX', key, limit - 1)) end
+  return accepted, hits, oldest + window - now, free + window - now
 end
 local answers = {}
 for i, key in ipairs(KEYS) do
-  local accepted, hits, wait = decide(key, tonumber(ARGV[2 * i]), tonumber(ARGV[2 * i + 1]))
-  answers[3 * i - 2], answers[3 * i - 1], answers[3 * i] = accepted, hits, wait
+  local limit, window, count = tonumber(ARGV[3 * i - 1]), tonumber(ARGV[3 * i]), tonumber(ARGV[3 * i + 1])
+  answers[4 * i - 3], answers[4 * i - 2], answers[4 * i - 1], answers[4 * i] = decide(key, limit, window, count)
 end
 return answers
 `;
@@ -51,13 +54,19 @@ return answers
 type Command = (keys: number, ...keysAndArguments: (string | number)[]) => Promise<number[]>;
 
 interface Waiting {
-  key: string;
-  limit: number;
-  windowMs: number;
   resolve: (decision: Decision) => void;
   reject: (error: unknown) => void;
 }
 
+/** The requests of one client that are decided on together, in the order they came. */
+interface Group {
+  key: string;
+  limit: number;
+  windowMs: number;
+  waiting: Waiting[];
+}
+
+/** Requests that one call decides on. */
 const MAX_BATCH = 256;
 
 /** Where the moment of a request comes from: Redis's clock, which all processes share, or a given one. */
@@ -66,7 +75,9 @@ export type LogClock = 'redis' | (() => number);
 /** Exact sliding log that all processes share. What arrives in one turn of the event loop is one script call. */
 export class RedisSlidingLog {
   private readonly command: Command;
-  private waiting: Waiting[] = [];
+  private groups = new Map<string, Group>();
+  private waiting = 0;
+  private scheduled = false;
 
   constructor(
     client: Client,
@@ -78,31 +89,47 @@ export class RedisSlidingLog {
 
   hit(key: string, limit: number, windowMs: number): Promise<Decision> {
     return new Promise((resolve, reject) => {
-      if (this.waiting.length === 0) setImmediate(() => this.flush());
-      this.waiting.push({ key, limit, windowMs, resolve, reject });
+      const name = `${key} ${limit} ${windowMs}`;
+      const group = this.groups.get(name) ?? { key, limit, windowMs, waiting: [] };
+      if (group.waiting.push({ resolve, reject }) === 1) this.groups.set(name, group);
+      if (++this.waiting === MAX_BATCH) this.flush();
+      if (this.scheduled) return;
+      this.scheduled = true;
+      setImmediate(() => {
+        this.scheduled = false;
+        this.flush();
+      });
     });
   }
 
   private flush(): void {
-    const all = this.waiting;
-    this.waiting = [];
-    for (let start = 0; start < all.length; start += MAX_BATCH) void this.send(all.slice(start, start + MAX_BATCH));
+    if (this.waiting === 0) return;
+    const groups = [...this.groups.values()];
+    this.groups = new Map();
+    this.waiting = 0;
+    void this.send(groups);
   }
 
-  private async send(batch: Waiting[]): Promise<void> {
+  private async send(groups: Group[]): Promise<void> {
     const now = this.clock === 'redis' ? '' : this.clock();
     try {
       const answers = await this.command(
-        batch.length,
-        ...batch.map(({ key }) => key),
+        groups.length,
+        ...groups.map(({ key }) => key),
         now,
-        ...batch.flatMap(({ limit, windowMs }) => [limit, windowMs]),
+        ...groups.flatMap(({ limit, windowMs, waiting }) => [limit, windowMs, waiting.length]),
       );
-      batch.forEach(({ resolve }, i) =>
-        resolve({ accepted: answers[3 * i] === 1, hits: answers[3 * i + 1]!, waitMs: answers[3 * i + 2]! }),
-      );
+      groups.forEach(({ waiting }, i) => settle(waiting, answers.slice(4 * i, 4 * i + 4)));
     } catch (error) {
-      for (const { reject } of batch) reject(error);
+      for (const { waiting } of groups) for (const { reject } of waiting) reject(error);
     }
   }
+}
+
+/** The first ones are accepted, as many as the log took. */
+function settle(waiting: Waiting[], [taken = 0, before = 0, waitMs = 0, refusedMs = 0]: number[]): void {
+  waiting.forEach(({ resolve }, i) => {
+    if (i < taken) resolve({ accepted: true, hits: before + i + 1, waitMs });
+    else resolve({ accepted: false, hits: before + taken, waitMs: refusedMs });
+  });
 }

@@ -93,6 +93,27 @@ describe('the log in Redis', () => {
     }
   });
 
+  test('what comes at once is decided as it would be one after the other', async () => {
+    const next = random(11);
+    for (let i = 0; i < 200; i++) {
+      now += Math.floor(next() * 20_000);
+      const keys = Array.from({ length: Math.floor(next() * 90) }, () => (next() < 0.7 ? 'a' : 'b'));
+      const limitOf = (key: string): number => (key === 'a' ? LIMIT : 7);
+      const together = await Promise.all(keys.map((key) => log.hit(`together:${key}`, limitOf(key), WINDOW)));
+      const alone: unknown[] = [];
+      for (const key of keys) alone.push(await log.hit(`alone:${key}`, limitOf(key), WINDOW));
+      expect(together).toEqual(alone);
+    }
+  });
+
+  test('a limit that was lowered meanwhile holds for what comes at once', async () => {
+    for (let i = 0; i < 5; i++, now += 1000) await log.hit('lowered', 5, WINDOW);
+    const decisions = await Promise.all([1, 2].map(() => log.hit('lowered', 3, WINDOW)));
+    // Three of them are still in the window until the third newest has left it.
+    const refused = { accepted: false, hits: 5, waitMs: WINDOW - 3000 };
+    expect(decisions).toEqual([refused, refused]);
+  });
+
   test('a clock that is set back neither opens the window nor locks out for longer than one', async () => {
     for (let i = 0; i < 3; i++) await log.hit('clock', 3, WINDOW);
     now -= 10_000;

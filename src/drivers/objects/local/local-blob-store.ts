@@ -13,6 +13,7 @@ import {
   type PutHint,
   type StoredBlob,
 } from '../blob-store.js';
+import { BLOB_FLAGS, readInPool, type ReadPart } from './read-part.js';
 
 const { O_CREAT, O_EXCL, O_NOFOLLOW, O_RDONLY, O_WRONLY } = constants;
 const READ_BYTES = 256 * 1024;
@@ -26,7 +27,11 @@ const NAME = /^([0-9a-f]{32})(\.[0-9a-f]{16}\.part)?$/;
  * given its own, and each writer has a name to itself: a writer that was given up for dead can at worst fail.
  */
 export class LocalBlobStore extends BlobStore {
-  constructor(private readonly root: string) {
+  /** `readPart` reads what is small, where another way than the usual one is wanted. */
+  constructor(
+    private readonly root: string,
+    private readonly readPart: ReadPart = readInPool,
+  ) {
     super();
   }
 
@@ -52,22 +57,13 @@ export class LocalBlobStore extends BlobStore {
 
   override async get(blobId: string, range?: ByteRange): Promise<Readable> {
     const file = this.fileOf(blobId);
-    const handle = await asBlobError(() => open(file, O_RDONLY | O_NOFOLLOW));
+    const handle = await asBlobError(() => open(file, BLOB_FLAGS));
     return handle.createReadStream({ ...range, highWaterMark: READ_BYTES });
   }
 
   override async read(blobId: string, { start, end }: ByteRange): Promise<Buffer> {
-    const file = this.fileOf(blobId);
-    return asBlobError(async () => {
-      const handle = await open(file, O_RDONLY | O_NOFOLLOW);
-      try {
-        const bytes = Buffer.allocUnsafeSlow(end - start + 1);
-        const { bytesRead } = await handle.read(bytes, 0, bytes.length, start);
-        return bytes.subarray(0, bytesRead);
-      } finally {
-        await handle.close();
-      }
-    });
+    const part = { file: this.fileOf(blobId), start, length: end - start + 1 };
+    return asBlobError(() => this.readPart(part));
   }
 
   override async stat(blobId: string): Promise<BlobStat> {
