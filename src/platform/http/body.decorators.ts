@@ -3,10 +3,20 @@ import { SetMetadata } from '@nestjs/common';
 export const BODY_LIMIT = 'berth:body-limit';
 export const STREAM_BODY = 'berth:stream-body';
 export const DEFAULT_BODY_LIMIT = 1_048_576;
+/** Far more than any request of a client has. */
+const DEFAULT_VALUES = 1000;
 
-/** How many bytes the body of a route may have; 1 MiB without it. */
-export function BodyLimit(bytes: number): MethodDecorator {
-  return SetMetadata(BODY_LIMIT, bytes);
+export interface BodyBounds {
+  bytes: number;
+  /** Of a JSON body: how many values it may hold, at all depths. What is done with a body takes time for each of them. */
+  values: number;
+}
+
+export const DEFAULT_BOUNDS: BodyBounds = { bytes: DEFAULT_BODY_LIMIT, values: DEFAULT_VALUES };
+
+/** How many bytes and values the body of a route may have; 1 MiB and a thousand without it. */
+export function BodyLimit(bytes: number, values = DEFAULT_VALUES): MethodDecorator {
+  return SetMetadata(BODY_LIMIT, { bytes, values } satisfies BodyBounds);
 }
 
 /** The handler reads the request itself, as it arrives: uploads. Media type and size are its own to check. */

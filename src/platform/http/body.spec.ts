@@ -17,6 +17,12 @@ test.each<[string, string | Buffer, string]>([
   ['__proto__ inside', '{"a":[{"b":{"__proto__":1}}]}', 'forbidden_key'],
   ['__proto__ in disguise', '{"\\u005f_proto_\\u005F":1}', 'forbidden_key'],
   ['too many levels', nested(65), 'body_too_deep'],
+  [
+    'too many fields',
+    JSON.stringify(Object.fromEntries(Array.from({ length: 1001 }, (_, i) => [`k${i}`, 0]))),
+    'too_many_values',
+  ],
+  ['too many entries', JSON.stringify({ a: [Array(600).fill(0), Array(600).fill({})] }), 'too_many_values'],
   ['levels without end', '['.repeat(1_000_000), 'body_too_deep'],
 ])('%s is refused', (_, text, code) => {
   expect(() => parse(text)).toThrow(expect.objectContaining({ kind: 'bad_request', code }));
@@ -30,6 +36,11 @@ test.each<[string, object]>([
   [`{"a":"${'['.repeat(500)}\\"${'{'.repeat(500)}\\\\"}`, { a: `${'['.repeat(500)}"${'{'.repeat(500)}\\` }],
 ])('%s is read', (text, value) => {
   expect(parse(text)).toEqual(value);
+});
+
+test('a thousand values are read, and any number of commas in a text', () => {
+  const list = { a: Array(999).fill(0), b: ','.repeat(5000) };
+  expect(parse(JSON.stringify(list))).toEqual(list);
 });
 
 test('64 levels are read', () => {

@@ -1,24 +1,25 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { DomainError } from '../errors/domain-error.js';
+import { DEFAULT_BOUNDS, type BodyBounds } from './body.decorators.js';
 
 const MAX_DEPTH = 64;
 /** How long a body that is kept whole may take to arrive. */
 const BODY_MS = 300_000;
 
 /** Reads a request's JSON body, once its caller is known to be allowed to send one. A body that is absent is `{}`. */
-export async function readJsonBody(request: IncomingMessage, limit: number): Promise<Record<string, unknown>> {
+export async function readJsonBody(request: IncomingMessage, bounds: BodyBounds): Promise<Record<string, unknown>> {
   if (!announcesBody(request)) return {};
   const { headers } = request;
   const declared = Number(headers['content-length'] ?? 0);
-  if (declared > limit) throw bodyTooLarge(limit);
+  if (declared > bounds.bytes) throw bodyTooLarge(bounds.bytes);
   const refusal = refusedMediaType(headers['content-type']) ?? refusedEncoding(headers['content-encoding']);
   // An empty chunked body needs no media type, so a refusal waits until there is something to refuse.
   if (refusal && declared > 0) throw refusal;
-  const bytes = await readBytes(request, limit);
+  const bytes = await readBytes(request, bounds.bytes);
   if (bytes.length === 0) return {};
   if (refusal) throw refusal;
-  return parseJsonObject(bytes);
+  return parseJsonObject(bytes, bounds.values);
 }
 
 export function announcesBody(request: IncomingMessage): boolean {
@@ -65,12 +66,12 @@ export function mustBeJson({ headers }: IncomingMessage): void {
   if (refusal) throw refusal;
 }
 
-export function parseJsonObject(bytes: Buffer): Record<string, unknown> {
+/** `values` is how many it may hold, at all depths. */
+export function parseJsonObject(bytes: Buffer, values = DEFAULT_BOUNDS.values): Record<string, unknown> {
   if (!isUtf8(bytes)) throw malformed('The request body is not UTF-8.');
   let text = bytes.toString('utf8');
   if (text.charCodeAt(0) === 0xfeff) text = text.slice(1);
-  if (tooDeep(text))
-    throw new DomainError('bad_request', 'body_too_deep', `The request body nests deeper than ${MAX_DEPTH} levels.`);
+  checkShape(text, values);
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -116,17 +117,33 @@ function refusedEncoding(encoding: string | undefined): DomainError | undefined 
   return new DomainError('unsupported_media_type', 'unsupported_encoding', 'The request body must not be compressed.');
 }
 
-/** Counts brackets outside strings. What works on the parsed value later recurses, and must not run out of stack. */
-function tooDeep(text: string): boolean {
+/**
+ * Counts brackets and commas outside strings. What works on the parsed value later recurses, and must not run out of stack; the
+ * time it takes grows with the values, for the names of one object with their square.
+ */
+function checkShape(text: string, values: number): void {
   let depth = 0;
+  let commas = 0;
   for (let i = 0; i < text.length; i++) {
     const char = text.charCodeAt(i);
     if (char === 0x22) i = endOfString(text, i);
     else if (char === 0x5b || char === 0x7b) {
-      if (++depth > MAX_DEPTH) return true;
+      if (++depth > MAX_DEPTH) throw bodyTooDeep();
     } else if (char === 0x5d || char === 0x7d) depth--;
+    else if (char === 0x2c && ++commas >= values) throw tooManyValues(values);
   }
-  return false;
+}
+
+function bodyTooDeep(): DomainError {
+  return new DomainError('bad_request', 'body_too_deep', `The request body nests deeper than ${MAX_DEPTH} levels.`);
+}
+
+function tooManyValues(values: number): DomainError {
+  return new DomainError(
+    'bad_request',
+    'too_many_values',
+    `The request body must not hold more than ${values} values.`,
+  );
 }
 
 /** Index of the quote that ends the string which starts at `start`; the end of the text when none does. */

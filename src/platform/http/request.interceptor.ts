@@ -4,7 +4,7 @@ import { RouteParamtypes } from '@nestjs/common/enums/route-paramtypes.enum.js';
 import type { Request, Response } from 'express';
 import { from, lastValueFrom, map, switchMap, type Observable } from 'rxjs';
 import { principalOf } from '../auth/principal.js';
-import { BODY_LIMIT, DEFAULT_BODY_LIMIT, STREAM_BODY } from './body.decorators.js';
+import { BODY_LIMIT, DEFAULT_BOUNDS, STREAM_BODY, type BodyBounds } from './body.decorators.js';
 import { readJsonBody } from './body.js';
 import { drainBody } from './drain.js';
 import { Idempotency, IDEMPOTENCY_HEADER, NOT_IDEMPOTENT } from './idempotency.js';
@@ -14,7 +14,7 @@ import { unknownField, validationFailed } from './validation.js';
 type Handler = ReturnType<ExecutionContext['getHandler']>;
 
 interface RouteBody {
-  limit: number;
+  bounds: BodyBounds;
   stream: boolean;
   /** Whether the handler has a `@Body()`, whose pipe knows the fields. Without one no field is known. */
   declared: boolean;
@@ -48,7 +48,7 @@ export class RequestInterceptor implements NestInterceptor {
     next: CallHandler,
   ): Promise<Observable<unknown>> {
     const route = this.route(context);
-    if (!route.stream) request.body = await readJsonBody(request, route.limit);
+    if (!route.stream) request.body = await readJsonBody(request, route.bounds);
     const principal = principalOf(request);
     const keyed = request.method === 'POST' && request.headers[IDEMPOTENCY_HEADER] !== undefined;
     const handle = (): Observable<unknown> => {
@@ -56,7 +56,7 @@ export class RequestInterceptor implements NestInterceptor {
       return next.handle();
     };
     if (!keyed || !route.idempotent || !principal) return handle();
-    const drain = route.stream ? () => drainBody(request, route.limit) : undefined;
+    const drain = route.stream ? () => drainBody(request, route.bounds.bytes) : undefined;
     return from(this.idempotency.run(request, response, principal.accountId, () => lastValueFrom(handle()), drain));
   }
 
@@ -65,7 +65,7 @@ export class RequestInterceptor implements NestInterceptor {
     let route = this.routes.get(handler);
     if (!route) {
       route = {
-        limit: (Reflect.getMetadata(BODY_LIMIT, handler) as number | undefined) ?? DEFAULT_BODY_LIMIT,
+        bounds: (Reflect.getMetadata(BODY_LIMIT, handler) as BodyBounds | undefined) ?? DEFAULT_BOUNDS,
         stream: Reflect.hasMetadata(STREAM_BODY, handler),
         declared: hasBody(context.getClass(), handler.name),
         idempotent: !Reflect.hasMetadata(NOT_IDEMPOTENT, handler),

@@ -18,12 +18,13 @@ export class LiveSessionsInternalController {
 
   @Post('sessions')
   @HttpCode(200)
-  @BodyLimit(4 * 1024 * 1024)
+  @BodyLimit(4 * 1024 * 1024, 200_000)
   review(@Req() request: Request, @Body() { sessions }: LiveSessionsDto): Promise<SessionsAnswer> {
     return this.sessions.review(nodeOf(request).id, sessions);
   }
 
   @Post('activity')
+  @BodyLimit(1024 * 1024, 50_000)
   @HttpCode(204)
   record(@Req() request: Request, @Body() { serverId, entries }: NodeActivityDto): Promise<void> {
     return this.sessions.record(nodeOf(request).id, serverId, entries);

@@ -27,7 +27,7 @@ export class NodeReportInternalController {
 
   @Post('report')
   @HttpCode(200)
-  @BodyLimit(4 * 1024 * 1024)
+  @BodyLimit(4 * 1024 * 1024, 200_000)
   async report(
     @Req() request: Request,
     @Body() { agentVersion, instances, consoleUrl }: NodeReportDto,

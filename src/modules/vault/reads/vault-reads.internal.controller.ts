@@ -18,6 +18,7 @@ export class VaultReadsInternalController {
   constructor(private readonly reads: NodeReads) {}
 
   @Post('reads')
+  @BodyLimit(1024 * 1024, 50_000)
   @HttpCode(200)
   @NotIdempotent()
   answer(@Req() request: Request, @Body() { reads, holds }: NodeReadsDto): Promise<VaultReadsAnswer> {
@@ -26,7 +27,7 @@ export class VaultReadsInternalController {
 
   @Post('served')
   @HttpCode(204)
-  @BodyLimit(32 * 1024 * 1024)
+  @BodyLimit(32 * 1024 * 1024, 1_000_000)
   served(@Req() request: Request, @Body() { reads }: ServedReadsDto): Promise<void> {
     return this.reads.served(nodeOf(request).id, reads);
   }
