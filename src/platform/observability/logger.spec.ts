@@ -26,6 +26,27 @@ test('secrets are taken out at the top and inside', () => {
   expect(lines[1]).toMatchObject({ level: 'warn', part: 'y', msg: 'y' });
 });
 
+test('of an error only what it is comes through, not what it was about', () => {
+  const { log, lines } = capture();
+  const about = {
+    code: 'ER_CONSTRAINT',
+    query: 'INSERT … s3cret',
+    parameters: ['s3cret'],
+    driverError: { sql: 's3cret' },
+  };
+  const cause = Object.assign(new Error('the database refused'), about);
+  log.error({ err: Object.assign(new Error('not stored', { cause }), about) }, 'x');
+  log.warn({ error: new AggregateError([new Error('one'), new Error('two')], 'all failed') }, 'y');
+  expect(JSON.stringify(lines)).not.toContain('s3cret');
+  expect(lines[0]!['err']).toMatchObject({
+    type: 'Error',
+    code: 'ER_CONSTRAINT',
+    stack: expect.stringContaining('at '),
+  });
+  expect((lines[0]!['err'] as Error).message).toContain('the database refused');
+  expect(lines[1]!['error']).toMatchObject({ message: 'all failed', errors: ['Error: one', 'Error: two'] });
+});
+
 test('lines of a request carry its id', () => {
   const { log, lines } = capture();
   runInContext({} as IncomingMessage, { id: 'req_1', address: '', startedAt: 0 }, () => log.info('inside'));

@@ -100,7 +100,7 @@ export function createLogger(settings: LogSettings, destination: DestinationStre
     base: { pid: process.pid },
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label) => ({ level: label }) },
-    serializers: { err: pino.stdSerializers.err, error: pino.stdSerializers.err },
+    serializers: { err: toldOf, error: toldOf },
   };
   const careful: LoggerOptions = {
     ...common,
@@ -111,6 +111,14 @@ export function createLogger(settings: LogSettings, destination: DestinationStre
     },
   };
   return new AppLogger(pino(careful, destination), pino(common, destination));
+}
+
+/** What is told of an error. Its other fields may hold statements, and with them what an account wanted to store. */
+function toldOf(error: unknown): unknown {
+  if (!(error instanceof Error)) return error;
+  const { type, message, stack } = pino.stdSerializers.err(error);
+  const { code } = error as { code?: unknown };
+  return { type, message, stack, code, errors: error instanceof AggregateError ? error.errors.map(String) : undefined };
 }
 
 function standardOutput(): DestinationStream {
