@@ -40,8 +40,11 @@ const RENEW_MS = 10_000;
 const PURGE_MS = 600_000;
 const PURGE_BATCH = 1000;
 const MAX_ATTEMPTS = 5;
-/** Answers above this are not kept: they are query results, and a table is no place for them. */
-const MAX_KEPT_BYTES = 1_048_576;
+/**
+ * What is made or changed is answered in less than this. Answers above it are results of queries and scans, and a table that
+ * keeps each for a day, for every key that a client thinks of, is no place for them.
+ */
+const MAX_KEPT_BYTES = 16 * 1024;
 
 /** The keys and their answers, in the database: they must outlive every process and be seen by all of them. */
 @Injectable()
