@@ -69,6 +69,17 @@ export const REFUSED: [name: string, archive: () => Buffer, code: string][] = [
   ['a segment of 256 bytes', () => build(named('x'.repeat(256))), 'archive_path_too_long'],
   ['33 segments', () => build(named(`${'d/'.repeat(32)}x`)), 'archive_path_too_long'],
   [
+    'paths of more than 200 bytes for each of 10,000 entries',
+    () =>
+      build({
+        entries: Array.from({ length: 4001 }, (_, i) => ({
+          name: `${'d'.repeat(250)}/${String(i).padStart(249, 'f')}`,
+          method: 0,
+        })),
+      }),
+    'archive_path_too_long',
+  ],
+  [
     'a symbolic link',
     () => build({ entries: [PAGE, { name: 'link', content: '/etc/passwd', mode: 0o120777 }] }),
     'archive_entry_unsupported',

@@ -21,6 +21,8 @@ export interface ZipFileEntry {
 }
 
 export const MAX_FILE_BYTES = 50 * 1024 * 1024;
+/** All paths together have that many bytes for each entry that there may be: whoever looks at a site reads all of them. */
+const PATH_BYTES_PER_ENTRY = 200;
 const MAX_TOTAL_RATIO = 100;
 const MAX_FILE_RATIO = 200;
 /** Below it a file may be as repetitive as it likes. */
@@ -36,6 +38,7 @@ export async function readDirectory(archive: Buffer, limits: ArchiveLimits): Pro
   const [files, folders] = await readEntries(zip);
   if (files.length === 0) throw new ArchiveError('archive_empty', 'The archive holds no file.');
   const paths = files.map(({ path }) => path);
+  checkPathBytes(paths, limits);
   checkConflicts(paths, folders);
   checkSizes(files, limits);
   checkOverlaps(files);
@@ -111,6 +114,13 @@ function fileOf(entry: Entry, path: string): ZipFileEntry {
     bytes: entry.uncompressedSize,
     crc32: entry.crc32,
   };
+}
+
+function checkPathBytes(paths: readonly string[], { entries }: ArchiveLimits): void {
+  const most = entries * PATH_BYTES_PER_ENTRY;
+  const bytes = paths.reduce((sum, path) => sum + Buffer.byteLength(path), 0);
+  if (bytes <= most) return;
+  throw new ArchiveError('archive_path_too_long', `The paths of all files have more than ${most} bytes together.`);
 }
 
 function checkSizes(files: readonly ZipFileEntry[], { inflatedBytes }: ArchiveLimits): void {

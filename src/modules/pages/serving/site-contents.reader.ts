@@ -10,8 +10,8 @@ import { WeighedCache } from './weighed-cache.js';
 const MEGABYTE = 1024 * 1024;
 /** What is larger is sent as it is read, and kept nowhere. */
 const KEPT_BYTES = 2 * MEGABYTE;
-/** A manifest takes about that much more room than its text. */
-const MANIFEST_FACTOR = 4;
+/** The room that a manifest takes, by the length of its text. */
+const manifestWeight = (bytes: number): number => 2 * bytes + 4096;
 
 /** Reads packs. They never change, so what is used often stays in memory. */
 @Injectable()
@@ -23,13 +23,13 @@ export class SiteContents {
     private readonly blobs: BlobStore,
     { pagesCacheMb }: Config,
   ) {
-    this.manifests = new WeighedCache((pagesCacheMb * MEGABYTE) / 4);
+    this.manifests = new WeighedCache((pagesCacheMb * MEGABYTE) / 2);
     this.pieces = new WeighedCache(pagesCacheMb * MEGABYTE);
   }
 
   manifest({ blobId, manifestAt, manifestBytes }: Shown): LoadedManifest | Promise<LoadedManifest> {
     const make = async () => loadManifest(await this.read(blobId, { at: manifestAt, bytes: manifestBytes }));
-    return this.manifests.get(blobId, make, () => manifestBytes * MANIFEST_FACTOR);
+    return this.manifests.get(blobId, make, () => manifestWeight(manifestBytes));
   }
 
   /** All of a file where that is small, at once if it is in memory; else a stream. */
