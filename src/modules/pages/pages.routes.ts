@@ -97,7 +97,9 @@ export abstract class PagesRoutes {
   @ApiOperation({
     summary: 'Publish a ZIP archive',
     description:
-      'One file of any field name, of at most 30 MiB. It is checked and shown before the answer; a refused one changes nothing.',
+      'One file of any field name, of at most 30 MiB. It is checked and shown before the answer; a refused one changes nothing. ' +
+      '`_redirects` may have 2,100 rules and `_headers` 100 paths with 50 headers each, and a target or a value parts of the ' +
+      'path ten times; lines beyond that have no effect and are in `warnings`.',
   })
   @ApiConsumes('multipart/form-data')
   @ApiBody({

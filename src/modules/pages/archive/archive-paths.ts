@@ -1,8 +1,9 @@
 import { ArchiveError, shown } from './archive-error.js';
 
-const MAX_PATH_BYTES = 512;
+export const MAX_PATH_BYTES = 512;
 const MAX_SEGMENT_BYTES = 255;
-const MAX_DEPTH = 32;
+/** Segments of a path, its own name included. */
+export const MAX_DEPTH = 32;
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
 const LITTER = /(?:^|\/)(?:__MACOSX(?:\/|$)|\.DS_Store$)/;
 

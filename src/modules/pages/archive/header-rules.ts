@@ -1,4 +1,4 @@
-import { pathPattern } from './path-pattern.js';
+import { countPlaces, MAX_PLACES, pathPattern } from './path-pattern.js';
 import { ruleLines, type Warnings } from './rule-lines.js';
 
 /** A block of `_headers`. */
@@ -10,6 +10,7 @@ export interface HeaderRule {
 
 export const HEADERS_FILE = '_headers';
 const MAX_RULES = 100;
+const MAX_HEADERS = 50;
 const MAX_LINE = 2000;
 const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/;
 const VALUE = /^[\t\x20-\x7e]*$/;
@@ -58,8 +59,10 @@ export function parseHeaders(content: Buffer, warnings: Warnings): HeaderRule[] 
       else if (rules.length >= MAX_RULES) warn(`is beyond the ${MAX_RULES} rules that have an effect`);
       else rules.push((current = { path: text, set: [] }));
     } else if (current) {
-      const header = parseHeader(text);
+      const header = parseHeader(text, current.path);
       if (typeof header === 'string') warn(header);
+      else if (current.set.length >= MAX_HEADERS)
+        warn(`is beyond the ${MAX_HEADERS} headers of a path that have an effect`);
       else current.set.push(header);
     }
   }
@@ -67,7 +70,7 @@ export function parseHeaders(content: Buffer, warnings: Warnings): HeaderRule[] 
 }
 
 /** The header, or what is wrong with it. */
-function parseHeader(text: string): [name: string, value: string | null] | string {
+function parseHeader(text: string, path: string): [name: string, value: string | null] | string {
   const removed = /^!\s*(\S+)$/.exec(text)?.[1];
   const colon = text.indexOf(':');
   if (removed === undefined && colon < 1) return 'is no header such as X-Frame-Options: DENY';
@@ -76,5 +79,8 @@ function parseHeader(text: string): [name: string, value: string | null] | strin
   if (!NAME.test(name)) return 'has a name that no header can have';
   if (NOT_THEIRS.has(name.toLowerCase())) return 'sets a header that is not yours to set';
   if (value !== null && !VALUE.test(value)) return 'has a value that is not plain ASCII';
+  if (value !== null && countPlaces(value, path) > MAX_PLACES) {
+    return `has parts of the path in its value more than ${MAX_PLACES} times`;
+  }
   return [name, value];
 }

@@ -1,4 +1,8 @@
 const PLACEHOLDER = /^:([A-Za-z]\w{0,31})$/;
+const PLACES = /:([A-Za-z]\w{0,31})/g;
+
+/** How often one text may have in it what was captured; whoever asks chooses how long that is. */
+export const MAX_PLACES = 10;
 
 export type Captures = Record<string, string>;
 
@@ -15,9 +19,7 @@ export function pathPattern(text: string, splat: 'at_end' | 'anywhere'): PathPat
   const star = decoded.indexOf('*');
   if (star === -1) {
     const segments = segmentsOf(decoded);
-    return (
-      segments && ((path) => (path.length > 1 ? exactly(segments, path.replace(/\/$/, '')) : exactly(segments, path)))
-    );
+    return segments && ((path) => exactly(segments, path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path));
   }
   const [before, after] = [decoded.slice(0, star), decoded.slice(star + 1)];
   if (after.includes('*') || (splat === 'at_end' && (after !== '' || !before.endsWith('/')))) return undefined;
@@ -81,9 +83,31 @@ function decode(text: string): string | undefined {
   }
 }
 
-/** `text` with `:name` and `:splat` replaced by what was captured, each put through `encode`. */
-export function fillIn(text: string, captures: Captures, encode: (value: string) => string): string {
-  return text.replace(/:([A-Za-z]\w{0,31})/g, (whole, name: string) =>
-    Object.hasOwn(captures, name) ? encode(captures[name]!) : whole,
-  );
+/** How often a text has in it what the pattern captures. */
+export function countPlaces(text: string, pattern: string): number {
+  const names = new Set(Array.from(pattern.matchAll(PLACES), ([, name]) => name));
+  if (pattern.includes('*')) names.add('splat');
+  return Array.from(text.matchAll(PLACES)).filter(([, name]) => names.has(name)).length;
+}
+
+/** A text with captures filled in; null where it would have more characters than the limit, and then it is not built. */
+export type Template = (captures: Captures, limit: number) => string | null;
+
+/** `:name` and `:splat` stand for what was captured. */
+export function template(text: string): Template {
+  // Texts and names in turn.
+  const [start = '', ...rest] = text.split(PLACES);
+  return (captures, limit) => {
+    let filled = start;
+    for (let at = 0; at < rest.length && filled.length <= limit; at += 2) {
+      const name = rest[at]!;
+      filled += (Object.hasOwn(captures, name) ? captures[name]! : `:${name}`) + rest[at + 1]!;
+    }
+    return filled.length <= limit ? filled : null;
+  };
+}
+
+/** Once for a rule, however often it says them. */
+export function encodeCaptures(captures: Captures, encode: (value: string) => string): Captures {
+  return Object.fromEntries(Object.entries(captures).map(([name, value]) => [name, encode(value)]));
 }

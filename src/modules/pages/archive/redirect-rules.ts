@@ -1,4 +1,4 @@
-import { pathPattern } from './path-pattern.js';
+import { countPlaces, MAX_PLACES, pathPattern } from './path-pattern.js';
 import { ruleLines, type Warnings } from './rule-lines.js';
 
 /** A line of `_redirects`. */
@@ -14,7 +14,8 @@ export const REDIRECTS_FILE = '_redirects';
 const MAX_RULES = 2100;
 const MAX_LINE = 1000;
 const REDIRECTING = new Set([301, 302, 303, 307, 308]);
-const REWRITING = new Set([200, 404]);
+/** What is answered with content of the site, at the address that was asked for. */
+export const REWRITING: ReadonlySet<number> = new Set([200, 404]);
 
 /**
  * Reads `_redirects` as Netlify and Cloudflare Pages know it: `from to [status]`, 301 when absent, `!` after the status for
@@ -46,6 +47,7 @@ function parseLine(text: string): RedirectRule | string {
   if (!local && REWRITING.has(status)) return 'serves content of another host, which is not supported';
   if (!local && !isWebAddress(to)) return 'leads neither to a path nor to a web address';
   if (/[^\x21-\x7e]/.test(to) && !local) return 'has a target that is not percent-encoded';
+  if (countPlaces(to, from) > MAX_PLACES) return `has parts of the path in its target more than ${MAX_PLACES} times`;
   return { from, to, status, force: mark === '!' };
 }
 

@@ -1,21 +1,19 @@
-import { decodeManifest, type Extent, type SiteFile } from '../archive/manifest.js';
-import { pathPattern, type PathPattern } from '../archive/path-pattern.js';
-import type { RedirectRule } from '../archive/redirect-rules.js';
+import { decodeManifest, type SiteFile } from '../archive/manifest.js';
+import { pathPattern, template, type PathPattern, type Template } from '../archive/path-pattern.js';
+import { REWRITING, type RedirectRule } from '../archive/redirect-rules.js';
 
-export interface Redirect extends Omit<RedirectRule, 'from'> {
+export interface Redirect {
   from: PathPattern;
+  /** Of a rewriting rule it is a path, decoded. */
+  to: Template;
+  status: number;
+  force: boolean;
+  rewrites: boolean;
 }
 
 export interface Headers {
   path: PathPattern;
-  set: [name: string, value: string | null][];
-}
-
-/** What an answer is before its body: the same each time the same is asked. */
-export interface ReadyAnswer {
-  /** Names and values in turn, as Node takes them quickest. */
-  headers: string[];
-  extent: Extent;
+  set: [name: string, value: Template | null][];
 }
 
 /** A manifest, ready to be asked. */
@@ -23,16 +21,30 @@ export interface LoadedManifest {
   files: Map<string, SiteFile>;
   redirects: Redirect[];
   headers: Headers[];
-  /** Plain answers that were given before, by what was asked. */
-  ready: Map<string, ReadyAnswer>;
 }
 
 export function loadManifest(bytes: Buffer): LoadedManifest {
   const { files, redirects, headers } = decodeManifest(bytes);
   return {
     files: new Map(Object.entries(files)),
-    redirects: redirects.map((rule) => ({ ...rule, from: pathPattern(rule.from, 'at_end')! })),
-    headers: headers.map(({ path, set }) => ({ set, path: pathPattern(path, 'anywhere')! })),
-    ready: new Map(),
+    redirects: redirects.map(loadRedirect),
+    headers: headers.map(({ path, set }) => ({
+      path: pathPattern(path, 'anywhere')!,
+      set: set.map(([name, value]) => [name, value === null ? null : template(value)]),
+    })),
   };
+}
+
+function loadRedirect({ from, to, status, force }: RedirectRule): Redirect {
+  const rewrites = REWRITING.has(status);
+  const target = rewrites ? decodeSafely(to.replace(/[?#][^]*/, '')) : to;
+  return { from: pathPattern(from, 'at_end')!, to: template(target), status, force, rewrites };
+}
+
+function decodeSafely(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }

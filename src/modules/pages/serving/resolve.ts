@@ -1,5 +1,6 @@
+import { MAX_DEPTH, MAX_PATH_BYTES } from '../archive/archive-paths.js';
 import type { SiteFile } from '../archive/manifest.js';
-import { fillIn } from '../archive/path-pattern.js';
+import { encodeCaptures } from '../archive/path-pattern.js';
 import type { LoadedManifest, Redirect } from './loaded-manifest.js';
 
 export interface Asked {
@@ -13,12 +14,16 @@ export interface Asked {
 }
 
 export type Resolved =
-  | { kind: 'file'; name: string; file: SiteFile; status: number }
+  | { kind: 'file'; name: string; file: SiteFile; status: number; byAccept: boolean }
   | { kind: 'redirect'; to: string; status: number }
+  /** What would be redirected to an address that is too long for any request. */
+  | { kind: 'too_long' }
   | { kind: 'none' };
 
 const NONE: Resolved = { kind: 'none' };
 const CLEAN = 308;
+/** As long as all of a request may be. */
+const MAX_LOCATION = 16_384;
 
 /** What a site has under an address. Names are looked up and never become a path of anything. */
 export function resolve(site: LoadedManifest, asked: Asked): Resolved {
@@ -29,11 +34,9 @@ export function resolve(site: LoadedManifest, asked: Asked): Resolved {
   if (plain) return plain;
   const ruled = site.redirects.length > 0 ? followRules(site, asked, false) : null;
   if (ruled) return ruled;
-  if (asked.spa && asked.wantsPage && !hasExtension(path)) {
-    const home = found(site, 'index.html', 200);
-    if (home) return home;
-  }
-  return notFoundPage(site, path) ?? NONE;
+  const byAccept = asked.spa && !hasExtension(path);
+  const home = byAccept && asked.wantsPage ? found(site, 'index.html', 200, byAccept) : null;
+  return home ?? notFoundPage(site, path, byAccept) ?? NONE;
 }
 
 /** A file by its own name or by its clean one; another spelling of the latter leads to it. */
@@ -43,15 +46,15 @@ function fileAt(site: LoadedManifest, path: string, query: string): Resolved | n
     const page = found(site, `${name}index.html`, 200);
     if (page || name === '') return page;
     const above = name.slice(0, -1);
-    return site.files.has(`${above}.html`) || site.files.has(above) ? redirect(`/${above}`, query) : null;
+    return site.files.has(`${above}.html`) || site.files.has(above) ? clean(`/${above}`, query) : null;
   }
   if (name.endsWith('.html') && site.files.has(name)) {
-    const clean = cleanName(site, name);
-    return clean === name ? found(site, name, 200) : redirect(`/${clean}`, query);
+    const bare = cleanName(site, name);
+    return bare === name ? found(site, name, 200) : clean(`/${bare}`, query);
   }
   const exact = found(site, name, 200) ?? found(site, `${name}.html`, 200);
   if (exact) return exact;
-  return site.files.has(`${name}/index.html`) ? redirect(`/${name}/`, query) : null;
+  return site.files.has(`${name}/index.html`) ? clean(`/${name}/`, query) : null;
 }
 
 /** The address that a page goes by: without its extension, unless something else has that. */
@@ -70,25 +73,31 @@ function followRules(site: LoadedManifest, asked: Asked, force: boolean): Resolv
   return null;
 }
 
-function follow(site: LoadedManifest, { from, to, status }: Redirect, { path, query }: Asked): Resolved | null {
+function follow(
+  site: LoadedManifest,
+  { from, to, status, rewrites }: Redirect,
+  { path, query }: Asked,
+): Resolved | null {
   const captures = from(path);
   if (!captures) return null;
-  if (status === 200 || status === 404) {
-    const [target = ''] = fillIn(to, captures, (value) => value).split(/[?#]/, 1);
-    const file = rewritten(site, target);
-    return file && { kind: 'file', ...file, status };
+  if (rewrites) {
+    // With the slash before it, no name of a site is longer.
+    const target = to(captures, MAX_PATH_BYTES + 1);
+    const file = target === null ? null : rewritten(site, target);
+    return file && { kind: 'file', ...file, status, byAccept: false };
   }
-  let target = fillIn(to, captures, encodePath);
+  let target = to(encodeCaptures(captures, encodePath), MAX_LOCATION);
+  if (target === null) return { kind: 'too_long' };
   // A path stays one on this host, whatever was captured.
   if (target.startsWith('/')) target = target.replace(/^[/\\]+/, '/');
   const [beforeHash = '', hash] = target.split('#', 2);
   const withQuery = beforeHash.includes('?') ? beforeHash : `${beforeHash}${query}`;
-  return { kind: 'redirect', to: keepAscii(hash === undefined ? withQuery : `${withQuery}#${hash}`), status };
+  return redirect(hash === undefined ? withQuery : `${withQuery}#${hash}`, status);
 }
 
 /** The file that a rewriting rule leads to, by its name or its clean one. */
 function rewritten(site: LoadedManifest, target: string): { name: string; file: SiteFile } | null {
-  const name = decodeSafely(target).slice(1);
+  const name = target.slice(1);
   const names =
     name === '' || name.endsWith('/') ? [`${name}index.html`] : [name, `${name}.html`, `${name}/index.html`];
   for (const candidate of names) {
@@ -99,21 +108,28 @@ function rewritten(site: LoadedManifest, target: string): { name: string; file: 
 }
 
 /** The nearest `404.html` up the tree. */
-function notFoundPage(site: LoadedManifest, path: string): Resolved | null {
-  for (let at = path.lastIndexOf('/'); at !== -1; at = at === 0 ? -1 : path.lastIndexOf('/', at - 1)) {
-    const page = found(site, `${path.slice(1, at + 1)}404.html`, 404);
+function notFoundPage(site: LoadedManifest, path: string, byAccept: boolean): Resolved | null {
+  // No file of a site stands deeper, whatever the path is.
+  const folders = path.slice(1, MAX_PATH_BYTES).split('/', MAX_DEPTH).slice(0, -1);
+  for (let depth = folders.length; depth >= 0; depth--) {
+    const page = found(site, [...folders.slice(0, depth), '404.html'].join('/'), 404, byAccept);
     if (page) return page;
   }
   return null;
 }
 
-function found(site: LoadedManifest, name: string, status: number): Resolved | null {
+function found(site: LoadedManifest, name: string, status: number, byAccept = false): Resolved | null {
   const file = site.files.get(name);
-  return file ? { kind: 'file', name, file, status } : null;
+  return file ? { kind: 'file', name, file, status, byAccept } : null;
 }
 
-function redirect(path: string, query: string): Resolved {
-  return { kind: 'redirect', to: `${encodePath(path)}${query}`, status: CLEAN };
+function clean(path: string, query: string): Resolved {
+  return redirect(`${encodePath(path)}${query}`, CLEAN);
+}
+
+function redirect(target: string, status: number): Resolved {
+  const to = keepAscii(target);
+  return to.length > MAX_LOCATION ? { kind: 'too_long' } : { kind: 'redirect', to, status };
 }
 
 function hasExtension(path: string): boolean {
@@ -122,14 +138,6 @@ function hasExtension(path: string): boolean {
 
 function encodePath(path: string): string {
   return path.split('/').map(encodeURIComponent).join('/');
-}
-
-function decodeSafely(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
 
 /** What is not plain ASCII in percent-encoding; the rest as it is. */

@@ -4,14 +4,14 @@ import type { Readable } from 'node:stream';
 import { parseRange } from '../../../platform/http/byte-range.js';
 import { judgeConditions } from '../../../platform/http/conditions.js';
 import { decodeExactly } from '../../../platform/http/percent-encoding.js';
-import type { SiteFile } from '../archive/manifest.js';
-import { fillIn } from '../archive/path-pattern.js';
-import { mediaTypeOf } from '../archive/media-types.js';
-import type { LoadedManifest, ReadyAnswer } from './loaded-manifest.js';
-import { cacheControl, chooseForm, hasHashInName, wantsPage } from './negotiation.js';
+import type { Extent } from '../archive/manifest.js';
+import { applyRules, HeaderList } from './answer-headers.js';
+import type { LoadedManifest } from './loaded-manifest.js';
+import { chooseForm, hasHashInName, wantsPage } from './negotiation.js';
 import { resolve, type Resolved } from './resolve.js';
 import { SiteContents } from './site-contents.reader.js';
 import { SiteLookUps, type Shown } from './site-look-ups.service.js';
+import { WeighedCache } from './weighed-cache.js';
 
 export interface SiteRequest {
   method: 'GET' | 'HEAD';
@@ -29,13 +29,25 @@ export interface SiteAnswer {
 
 /** How long pages that were loaded before a switch still find what belongs to them. */
 const GRACE_MS = 60_000;
-const BY_TENANT_ON_PREVIEW = /^(?:set-cookie|strict-transport-security)$/i;
 /** Of a switch, an answer knows nothing but its tag: a date would go backwards with a rollback. */
 const NO_DATE = new Date(0);
+const READY_BYTES = 16 * 1024 * 1024;
+/** Whoever asks for the same in ever longer ways gains nothing by it. */
+const MAX_KEY = 600;
+
+/** What an answer is before its body: the same each time the same is asked. */
+interface ReadyAnswer {
+  /** Names and values in turn, as Node takes them quickest. */
+  headers: string[];
+  extent: Extent;
+}
 
 /** Puts together what a site answers. */
 @Injectable()
 export class SiteAnswers {
+  /** Plain answers that were given before, by what was asked. */
+  private readonly ready = new WeighedCache<ReadyAnswer>(READY_BYTES);
+
   constructor(
     private readonly contents: SiteContents,
     private readonly lookUps: SiteLookUps,
@@ -55,11 +67,11 @@ export class SiteAnswers {
   ): SiteAnswer | null | Promise<SiteAnswer | null> {
     const { url, headers } = request;
     const key = readyKey(shown, request);
-    const ready = key === null ? undefined : manifest.ready.get(key);
+    const ready = key === null ? undefined : this.ready.peek(key);
     if (ready) return this.fromReady(shown, ready);
     const at = url.indexOf('?');
     const path = decodeExactly(at === -1 ? url : url.slice(0, at));
-    if (path === null) return badRequest();
+    if (path === null) return refused(400);
     const query = at === -1 ? '' : url.slice(at);
     const resolved = resolve(manifest, { path, query, spa: shown.spa, wantsPage: wantsPage(headers.accept) });
     const missing = resolved.kind === 'none' || (resolved.kind === 'file' && resolved.status === 404);
@@ -82,7 +94,7 @@ export class SiteAnswers {
       const manifest = await this.contents.manifest(earlier);
       const file = manifest.files.get(path.slice(1));
       if (!file) continue;
-      const resolved: Resolved = { kind: 'file', name: path.slice(1), file, status: 200 };
+      const resolved: Resolved = { kind: 'file', name: path.slice(1), file, status: 200, byAccept: false };
       return this.fromResolved({ shown: earlier, manifest, path, resolved, request });
     }
     return null;
@@ -91,28 +103,27 @@ export class SiteAnswers {
   private fromResolved(work: Work): SiteAnswer | null | Promise<SiteAnswer | null> {
     const { resolved, shown } = work;
     if (resolved.kind === 'none') return null;
+    if (resolved.kind === 'too_long') return refused(414);
     if (resolved.kind === 'redirect') {
       const cache = ['Cache-Control', 'public, max-age=0, must-revalidate', 'Content-Length', '0'];
       const headers = ['Location', resolved.to, ...cache, ...(shown.isPreview ? NO_INDEX : [])];
       return { status: resolved.status, headers, body: null };
     }
-    return this.fromFile(work, resolved.name, resolved.file, resolved.status);
+    return this.fromFile(work, resolved);
   }
 
   private fromFile(
     { shown, manifest, path, request }: Work,
-    name: string,
-    file: SiteFile,
-    status: number,
+    { name, file, status, byAccept }: FoundFile,
   ): SiteAnswer | Promise<SiteAnswer> {
     const { headers: asked, method } = request;
     // A part is one of the content itself, so that parts of several answers fit together.
     const range = status === 200 && method === 'GET' ? asked.range : undefined;
     const { extent, encoding } = chooseForm(file, range === undefined ? asked['accept-encoding'] : undefined);
     const etag = encoding === null ? `"${file.hash}"` : `"${file.hash}-${encoding}"`;
-    const set = new HeaderList(name, etag, file, encoding);
+    const set = new HeaderList(name, etag, file, { encoding, byAccept });
+    applyRules(set, manifest.headers, path, shown.isPreview);
     if (shown.isPreview) set.put(...NO_INDEX);
-    applyRules(set, manifest, path, shown.isPreview);
     if (status === 200) {
       const verdict = judgeConditions(
         method,
@@ -135,13 +146,19 @@ export class SiteAnswers {
     const whole = { status: part ? 206 : status, headers: set.list() };
     if (method === 'HEAD' || bytes === 0) return { ...whole, body: null };
     const key = readyKey(shown, request);
-    if (key !== null && whole.status === 200) remember(manifest, key, { headers: whole.headers, extent });
+    if (key !== null && whole.status === 200) this.remember(key, { headers: whole.headers, extent });
     const body = part
       ? this.contents.part(shown.blobId, { at: extent.at + part.start, bytes })
       : this.contents.whole(shown, extent);
     return body instanceof Promise ? body.then((read) => ({ ...whole, body: read })) : { ...whole, body };
   }
+
+  private remember(key: string, answer: ReadyAnswer): void {
+    this.ready.put(key, answer, weightOf(key, answer));
+  }
 }
+
+type FoundFile = Extract<Resolved, { kind: 'file' }>;
 
 interface Work {
   shown: Shown;
@@ -153,79 +170,23 @@ interface Work {
 
 const NO_INDEX: [string, string] = ['X-Robots-Tag', 'noindex'];
 
-/** Headers of an answer, by names without case. */
-class HeaderList {
-  private readonly byName = new Map<string, [name: string, value: string]>();
-
-  constructor(name: string, etag: string, file: SiteFile, encoding: string | null) {
-    this.put('Content-Type', mediaTypeOf(name));
-    this.put('Cache-Control', cacheControl(name));
-    this.put('ETag', etag);
-    this.put('X-Content-Type-Options', 'nosniff');
-    this.put('Accept-Ranges', 'bytes');
-    if (file.br || file.gzip) this.put('Vary', 'Accept-Encoding');
-    if (encoding !== null) this.put('Content-Encoding', encoding);
-  }
-
-  put(name: string, value: string): void {
-    this.byName.set(name.toLowerCase(), [name, value]);
-  }
-
-  remove(name: string): void {
-    this.byName.delete(name.toLowerCase());
-  }
-
-  list(): string[] {
-    return [...this.byName.values()].flat();
-  }
-
-  withoutContent(): string[] {
-    return [...this.byName.values()].filter(([name]) => !/^content-(?:type|encoding)$/i.test(name)).flat();
-  }
-}
-
-/** What `_headers` says of the path; what several rules say of one header is said together. */
-function applyRules(set: HeaderList, { headers }: LoadedManifest, path: string, isPreview: boolean): void {
-  if (headers.length === 0) return;
-  const said = new Map<string, string>();
-  for (const rule of headers) {
-    const captures = rule.path(path);
-    if (!captures) continue;
-    for (const [name, value] of rule.set) {
-      const key = name.toLowerCase();
-      // Previews of all accounts share a domain.
-      if (isPreview && BY_TENANT_ON_PREVIEW.test(key)) continue;
-      if (value === null) {
-        said.delete(key);
-        set.remove(name);
-        continue;
-      }
-      const filled = fillIn(value, captures, encodeURIComponent);
-      const together = said.has(key) ? `${said.get(key)}, ${filled}` : filled;
-      said.set(key, together);
-      set.put(name, together);
-    }
-  }
-}
-
-/** By what a plain answer is found again; null for a request with conditions or for a part. */
-function readyKey({ spa, isPreview }: Shown, { method, url, headers }: SiteRequest): string | null {
+/** By what a plain answer is found again; null for a request with conditions, for a part, or for a long one. */
+function readyKey({ blobId, spa, isPreview }: Shown, { method, url, headers }: SiteRequest): string | null {
   if (method !== 'GET' || headers.range !== undefined) return null;
   if (headers['if-none-match'] !== undefined || headers['if-match'] !== undefined) return null;
   const how = `${spa ? 's' : ''}${isPreview ? 'p' : ''}`;
-  return `${how} ${url} ${headers['accept-encoding'] ?? ''} ${headers.accept ?? ''}`;
+  const key = `${blobId}${how} ${url} ${headers['accept-encoding'] ?? ''} ${headers.accept ?? ''}`;
+  return key.length > MAX_KEY ? null : key;
 }
 
-const MAX_READY = 500;
-const MAX_KEY = 500;
+/** What a remembered answer takes beside its strings, about. */
+const READY_OVERHEAD = 512;
 
-/** Whoever asks for the same in ever other ways gains nothing by it. */
-function remember({ ready }: LoadedManifest, key: string, answer: ReadyAnswer): void {
-  if (key.length > MAX_KEY) return;
-  if (ready.size >= MAX_READY) ready.clear();
-  ready.set(key, answer);
+function weightOf(key: string, { headers }: ReadyAnswer): number {
+  return headers.reduce((sum, { length }) => sum + length, READY_OVERHEAD + key.length);
 }
 
-function badRequest(): SiteAnswer {
-  return { status: 400, headers: ['Content-Length', '0', 'Connection', 'close'], body: null };
+/** What is malformed, or asks for what cannot be answered. */
+function refused(status: 400 | 414): SiteAnswer {
+  return { status, headers: ['Content-Length', '0', 'Cache-Control', 'no-store', 'Connection', 'close'], body: null };
 }
