@@ -63,6 +63,13 @@ const FILES = {
   ].join('\n'),
 };
 
+/** What is answered to a request of these lines. */
+async function asked(...lines: string[]): Promise<string> {
+  const socket = connect(Number(berth.env['PAGES_HTTP_PORT']), '127.0.0.1');
+  socket.write([...lines, 'Connection: close', '', ''].join('\r\n'));
+  return text(socket);
+}
+
 describe('a site', () => {
   let site: Site;
   beforeAll(async () => {
@@ -224,12 +231,54 @@ describe('a site of one page', () => {
   ])('%s %p %s', async (path, headers, method, status, text) => {
     const got = await client.get(site.domain, path, headers, method);
     expect([got.status, got.text]).toEqual([status, text]);
+    expect(got.headers.vary).toBe(path === '/any/where' ? 'Accept' : undefined);
   });
 
   test('the flag can be taken away', async () => {
     (await client.account.api.patch(`/pages/${site.id}`, { spa: false })).expect(200);
     expect((await client.get(site.domain, '/any/where', HTML)).text).toBe('lost');
   });
+});
+
+test('rules of a site make of a long path no more than others have to bear', async () => {
+  const rules = {
+    'index.html': 'home',
+    '404.html': 'lost',
+    _redirects: [
+      `/r/* /x${':splat'.repeat(160)} 302`,
+      `/s/* /x${':splat'.repeat(10)} 302`,
+      ...Array.from({ length: 2000 }, () => `/* /${':splat'.repeat(10)} 200`),
+    ].join('\n'),
+    _headers: `/*\n${Array.from({ length: 125 }, (_, i) => ` X-${i}: ${':splat'.repeat(i < 100 ? 10 : 330)}`).join('\n')}`,
+  };
+  const site = await client.shown(rules);
+  const [{ warnings }] = (await client.account.api.get(`/pages/${site.id}/deployments`)).expect(200).body;
+  expect(warnings[0]).toEqual({
+    file: '_redirects',
+    line: 1,
+    message: 'The line has parts of the path in its target more than 10 times.',
+  });
+  const answer = (path: string) => asked(`GET ${path} HTTP/1.1`, `Host: ${site.domain}`);
+  for (const path of ['/'.repeat(456), '/'.repeat(15_000), `/${'a/'.repeat(7500)}x`, `/${'%25'.repeat(5000)}`]) {
+    const got = await answer(path);
+    expect(got).toMatch(/^HTTP\/1\.1 404 [^]*\r\n\r\nlost$/);
+    expect(got.length).toBeLessThan(40_000);
+  }
+  expect(await answer(`/r/${'a'.repeat(1000)}`)).toMatch(/^HTTP\/1\.1 404 /);
+  expect(await answer(`/s/${'a'.repeat(1000)}`)).toMatch(/^HTTP\/1\.1 302 /);
+  expect(await answer(`/s/${'a'.repeat(2000)}`)).toMatch(/^HTTP\/1\.1 414 /);
+  // Small as the path may be, so is what is made of it.
+  expect((await client.get(site.domain, '/abc')).headers).toMatchObject({ 'x-0': 'abc'.repeat(10) });
+});
+
+test('cookies of _headers stay in lines of their own', async () => {
+  const _headers = '/*\n  Set-Cookie: a=1; Path=/\n  X-A: 1\n/\n  Set-Cookie: b=2\n  X-A: 2';
+  const site = await client.shown({ 'index.html': 'home', _headers });
+  // The second time it is remembered.
+  for (let round = 0; round < 2; round++) {
+    const { headers } = await client.get(site.domain, '/');
+    expect(headers).toMatchObject({ 'set-cookie': ['a=1; Path=/', 'b=2'], 'x-a': '1, 2' });
+  }
 });
 
 describe('P-07: the host', () => {
@@ -268,10 +317,25 @@ describe('P-07: the host', () => {
   });
 
   test('is there once', async () => {
-    const socket = connect(Number(berth.env['PAGES_HTTP_PORT']), '127.0.0.1');
-    socket.end(`GET / HTTP/1.1\r\nHost: ${site.domain}\r\nHost: other.localhost\r\nConnection: close\r\n\r\n`);
-    expect((await text(socket)).split('\r\n')[0]).toBe('HTTP/1.1 400 Bad Request');
-    expect((await client.get(site.domain, `http://other.localhost/`)).status).toBe(400);
+    const answer = await asked('GET / HTTP/1.1', `Host: ${site.domain}`, 'Host: other.localhost');
+    expect(answer.split('\r\n')[0]).toBe('HTTP/1.1 400 Bad Request');
+  });
+
+  test('is the one of the target, where that names one', async () => {
+    const status = async (host: string, target: string) => (await client.get(host, target)).status;
+    expect(await status('other.localhost', `http://${site.domain}/`)).toBe(200);
+    expect(await status('other.localhost', `HTTP://${site.domain.toUpperCase()}:80?a=b`)).toBe(200);
+    expect(await status('other.localhost', `http://${site.domain}/about.html`)).toBe(404);
+    expect(await status(site.domain, 'http://other.localhost/')).toBe(404);
+    expect(await status(site.domain, 'http://user@other.localhost/')).toBe(400);
+    expect(await status(site.domain, 'http:///')).toBe(400);
+    expect(await status(site.domain, 'ftp://other.localhost/')).toBe(400);
+  });
+
+  test('is asked whatever the request expects', async () => {
+    const lines = (host: string) => ['GET / HTTP/1.1', `Host: ${host}`, 'Expect: the-unexpected'];
+    expect(await asked(...lines(site.domain))).toMatch(/^HTTP\/1\.1 200 [^]*\r\n\r\nmine$/);
+    expect(await asked(...lines('nobody.localhost'))).toMatch(/^HTTP\/1\.1 404 /);
   });
 });
 
@@ -303,13 +367,15 @@ test('a site without a deployment, and one of a suspended account', async () => 
 
 test('every deployment has an address of its own', async () => {
   const site = await client.site();
-  const first = await client.deploy(site, { 'index.html': 'one', _headers: '/*\n  Set-Cookie: a=b\n  X-Own: 1' });
+  const _headers = '/*\n  Set-Cookie: a=b\n  X-Own: 1\n/\n  ! X-Robots-Tag\n/other\n  X-Robots-Tag: all';
+  const first = await client.deploy(site, { 'index.html': 'one', 'other.html': 'more', _headers });
   await client.deploy(site, { 'index.html': 'two' });
   const [, { previewUrl }] = (await client.account.api.get(`/pages/${site.id}/deployments`)).expect(200).body;
   expect(new URL(previewUrl).hostname).toBe(`${first}.preview.localhost`);
   const got = await client.get(`${first}.preview.localhost`, '/');
   expect([got.text, got.headers['x-robots-tag'], got.headers['x-own']]).toEqual(['one', 'noindex', '1']);
   expect(got.headers['set-cookie']).toBeUndefined();
+  expect((await client.get(`${first}.preview.localhost`, '/other')).headers['x-robots-tag']).toBe('noindex');
   expect((await client.get(site.domain, '/')).text).toBe('two');
   (await client.account.api.patch(`/pages/${site.id}`, { active: false })).expect(200);
   expect((await client.get(`${first}.preview.localhost`, '/')).status).toBe(404);

@@ -3,11 +3,12 @@ import type { SiteAnswer } from './site-answer.reader.js';
 const SAYS: Record<number, string> = {
   400: 'This request is malformed.',
   404: 'There is nothing at this address.',
+  500: 'This address cannot be shown.',
   503: 'This site cannot be shown at the moment.',
 };
 
 /** What the platform itself has to say to readers, the same whatever is behind it. */
-export function plainPage(status: 400 | 404 | 503): SiteAnswer {
+export function plainPage(status: 400 | 404 | 500 | 503): SiteAnswer {
   const says = SAYS[status]!;
   const body = Buffer.from(
     `<!doctype html><html lang="en"><meta charset="utf-8"><title>${status}</title><p>${says}</p></html>\n`,

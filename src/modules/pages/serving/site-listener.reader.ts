@@ -1,11 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import { isIP } from 'node:net';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Config } from '../../../config/config.js';
 import { endServer } from '../../../platform/http/end-server.js';
+import { requestTarget } from '../../../platform/http/request-target.js';
 import { AppLogger } from '../../../platform/observability/logger.js';
 import { Metrics } from '../../../platform/observability/metrics.js';
 import { hostOf } from '../domains/domain-name.js';
@@ -41,8 +42,8 @@ export class SiteListener {
     private readonly log: AppLogger,
   ) {
     this.requests = metrics.counter('berth_site_requests_total', 'Requests for sites', ['status']);
-    this.plain = createServer(OPTIONS, (request, response) => this.handle(request, response, false));
-    this.origin = createServer(OPTIONS, (request, response) => {
+    this.plain = serverOf((request, response) => this.handle(request, response, false));
+    this.origin = serverOf((request, response) => {
       if (isAsk(request)) void this.answerAsk(request, response);
       else this.handle(request, response, true);
     });
@@ -71,14 +72,20 @@ export class SiteListener {
   }
 
   private handle(request: IncomingMessage, response: ServerResponse, secure: boolean): void {
-    const done = this.respond(request, response, secure);
-    if (done instanceof Promise) done.catch((error: unknown) => this.fail(response, error));
+    try {
+      const done = this.respond(request, response, secure);
+      if (done instanceof Promise) done.catch((error: unknown) => this.fail(response, error, 503));
+    } catch (error) {
+      // Whatever may fail elsewhere does so in a promise.
+      this.fail(response, error, 500);
+    }
   }
 
   /** Waits for nothing where all is in memory. */
   private respond(request: IncomingMessage, response: ServerResponse, secure: boolean): void | Promise<void> {
-    const { url = '', method } = request;
-    const host = hostOf(request.headers.host);
+    const { method, headers } = request;
+    const { url, authority } = requestTarget(request.url ?? '');
+    const host = hostOf(authority ?? headers.host);
     if (host === null || !url.startsWith('/') || hasTwoHosts(request)) return this.send(response, plainPage(400));
     const shown = this.lookUps.find(host);
     if (shown instanceof Promise) {
@@ -137,10 +144,10 @@ export class SiteListener {
     counter.inc();
   }
 
-  private fail(response: ServerResponse, error: unknown): void {
+  private fail(response: ServerResponse, error: unknown, status: 500 | 503): void {
     this.log.warn({ err: error }, 'a site could not be shown');
     if (response.headersSent) response.destroy();
-    else void this.send(response, plainPage(503));
+    else void this.send(response, plainPage(status));
   }
 
   private async answerAsk(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -162,6 +169,11 @@ interface Work {
   host: string;
   method: string | undefined;
   url: string;
+}
+
+function serverOf(take: RequestListener): Server {
+  // Left to Node, what expects something would be answered before everything that holds for all requests.
+  return createServer(OPTIONS, take).on('checkExpectation', take);
 }
 
 /** The edge's own question; what it passes on from elsewhere has a header that says so, and no site is called by an address. */

@@ -14,6 +14,7 @@ import { ClientAddresses } from '../../../platform/http/client-address.js';
 import { endServer } from '../../../platform/http/end-server.js';
 import { entry } from '../../../platform/http/entry.js';
 import { decodeExactly } from '../../../platform/http/percent-encoding.js';
+import { requestTarget } from '../../../platform/http/request-target.js';
 import { reportedProblem } from '../../../platform/http/problem-mapping.js';
 import { sendProblem } from '../../../platform/http/problem.js';
 import { RateLimiter } from '../../../platform/http/rate-limit.js';
@@ -149,10 +150,9 @@ export class PublicListener {
   }
 }
 
-/** Without the query, and without the origin that clients of proxies put before it (RFC 9112, section 3.2.2). */
 function pathOf(url: string): string {
-  const [before = ''] = url.split('?', 1);
-  return before.replace(/^https?:\/\/[^/]*/i, '');
+  const [path = ''] = requestTarget(url).url.split('?', 1);
+  return path;
 }
 
 /** The bucket and the key that a path names, the key as it stands and decoded once; null for none. */
