@@ -5,6 +5,7 @@ import type { Principal } from '../../platform/auth/principal.js';
 import { Database, type Tx } from '../../platform/database/database.js';
 import { decodeCursor, Page, type PageQuery } from '../../platform/http/page.js';
 import { newId } from '../../platform/ids/id.js';
+import { truncate } from '../../platform/text/truncate.js';
 import { ChatAddressService } from '../accounts/chat-address.service.js';
 import type { NotificationView } from './notification.dto.js';
 import { MAX_NOTIFICATION, Notification } from './notification.entity.js';
@@ -33,7 +34,7 @@ export class NotificationsService {
     await tx.manager.insert(Notification, {
       ...wanted,
       id: newId('ntf'),
-      text: text.slice(0, MAX_NOTIFICATION),
+      text: truncate(text, MAX_NOTIFICATION),
       status: obstacle ? 'NOT_SENT' : 'QUEUED',
       reason: obstacle,
       attempts: 0,

@@ -5,6 +5,7 @@ import { BadConsoleToken, openConsoleToken, type OpenedGrant } from '../../platf
 import { InternalApiRefusal, type InternalApiClient } from '../../platform/internal-api/internal-api.client.js';
 import type { LiveSession, NodePower } from '../../platform/internal-api/internal-api.contract.js';
 import type { AppLogger } from '../../platform/observability/logger.js';
+import { truncate } from '../../platform/text/truncate.js';
 import type { LiveSessions } from '../sessions/live-sessions.js';
 import type { ConsoleHub } from './console-hub.js';
 import { consoleLines } from './console-lines.js';
@@ -167,7 +168,7 @@ export class ConsoleClient implements Watcher {
     const lines = consoleLines(text);
     if (!(await console.write(lines))) return this.tell('daemon error', 'The service does not run.');
     if (grant.via === 'system') return this.tell('command sent');
-    this.record('console.command', { command: text.slice(0, COMMAND_SHOWN) });
+    this.record('console.command', { command: truncate(text, COMMAND_SHOWN) });
   }
 
   private async setState(grant: OpenedGrant, console: ServiceConsole, signal: string): Promise<void> {

@@ -1,3 +1,5 @@
+import { truncate } from '../../platform/text/truncate.js';
+
 const MAX_LINES = 100;
 const MAX_LINE = 1000;
 const MAX_CHARACTERS = 32 * 1024;
@@ -9,7 +11,7 @@ export function lastLines(console: string): string[] {
   const kept: string[] = [];
   let room = MAX_CHARACTERS;
   for (const line of lines.slice(-MAX_LINES).reverse()) {
-    const shown = line.slice(0, MAX_LINE).toWellFormed().replaceAll('\0', '');
+    const shown = truncate(line, MAX_LINE).replaceAll('\0', '');
     room -= shown.length;
     if (room < 0) break;
     kept.push(shown);

@@ -27,6 +27,13 @@ const INSERT = `
          (id, account_id, resource_id, event, actor_type, actor_id, ip, properties, created_at)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
+/** `stringify` writes halves of surrogate pairs as escapes, and MariaDB refuses JSON that holds one. */
+function wellFormedJson(value: object): string {
+  return JSON.stringify(value).replace(/\\(?:u(d[89a-f][0-9a-f]{2})|.)/g, (escape, half?: string) =>
+    half === undefined ? escape : '\ufffd',
+  );
+}
+
 /** Writes and reads the activity log. */
 @Injectable()
 export class EventRecorder {
@@ -37,7 +44,7 @@ export class EventRecorder {
     { accountId, resourceId, event, actor, ip, properties = {} }: NewEvent,
   ): Promise<void> {
     const who = [actor.type, actor.id, ip];
-    const entry = [newId('act'), accountId, resourceId, event, ...who, JSON.stringify(properties), new Date()];
+    const entry = [newId('act'), accountId, resourceId, event, ...who, wellFormedJson(properties), new Date()];
     await manager.query(INSERT, entry);
   }
 

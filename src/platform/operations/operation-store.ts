@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Config } from '../../config/config.js';
 import { Database, type Tx } from '../database/database.js';
 import { WakeUps } from '../redis/wake-ups.js';
+import { truncate } from '../text/truncate.js';
 import { Operation, type OperationStatus } from './operation.entity.js';
 
 /** How long a pushed job may take to be picked up before the sweeper pushes another. */
@@ -68,7 +69,7 @@ export class OperationStore {
   }
 
   async beginUndo(id: string, owner: string, errorCode: string, errorDetail: string): Promise<void> {
-    await this.write(id, owner, { undoing: true, errorCode, errorDetail: errorDetail.slice(0, 500) });
+    await this.write(id, owner, { undoing: true, errorCode, errorDetail: truncate(errorDetail, 500) });
   }
 
   /** Gives it back to run again after `afterMs`; it is taken up by whoever is free then. */

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { isDeepStrictEqual } from 'node:util';
 import { connect, type TLSSocket } from 'node:tls';
 import { Client } from 'undici';
+import { truncate } from '../../../platform/text/truncate.js';
 import { Edge, EdgeError, type CertificateFailure, type EdgeSettings, type SeenCertificate } from '../edge.js';
 import { AcmeDirectory } from './acme-directory.js';
 import { caddyConfig } from './caddy-config.js';
@@ -80,7 +81,7 @@ export class CaddyEdge extends Edge {
       const sent = body === undefined ? {} : { body: JSON.stringify(body) };
       const answer = await this.admin.request({ method, path, headers, ...sent });
       const text = await answer.body.text();
-      if (answer.statusCode !== 200) throw new EdgeError(`Caddy answered ${answer.statusCode}: ${text.slice(0, 500)}`);
+      if (answer.statusCode !== 200) throw new EdgeError(`Caddy answered ${answer.statusCode}: ${truncate(text, 500)}`);
       return text === '' ? null : (JSON.parse(text) as unknown);
     } catch (error) {
       throw error instanceof EdgeError ? error : new EdgeError("Caddy's admin API does not answer", { cause: error });
@@ -93,7 +94,7 @@ function certificateOf(socket: TLSSocket): SeenCertificate | null {
   const notAfter = new Date(validTo);
   if (issuer === undefined || Number.isNaN(+notAfter) || +notAfter <= Date.now()) return null;
   const name = [issuer.O, issuer.CN].flat().filter(Boolean).join(', ');
-  return { issuer: name.slice(0, 255), notAfter };
+  return { issuer: truncate(name, 255), notAfter };
 }
 
 function parse(line: string): Record<string, unknown> {

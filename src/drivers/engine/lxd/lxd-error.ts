@@ -1,3 +1,4 @@
+import { truncate } from '../../../platform/text/truncate.js';
 import { EngineError, type EngineErrorCode } from '../engine.js';
 
 const BY_STATUS: Record<number, EngineErrorCode> = {
@@ -14,8 +15,8 @@ const MAX_MESSAGE = 500;
 
 /** Engine messages quote the configuration line they stumbled over, and that may hold a tenant's value. */
 function withoutValues(message: string): string {
-  const start = message.slice(0, 4 * MAX_MESSAGE);
-  return start.replace(/(environment[^=]*=).*/is, '$1[hidden]').slice(0, MAX_MESSAGE);
+  const start = truncate(message, 4 * MAX_MESSAGE);
+  return truncate(start.replace(/(environment[^=]*=).*/is, '$1[hidden]'), MAX_MESSAGE);
 }
 
 /** Turns what the engine answered into an error of the port; `status` is 0 for what failed in the background. */

@@ -4,6 +4,7 @@ import type { HostAddress, HostReport } from '../../../drivers/database-host/dat
 import { Database } from '../../../platform/database/database.js';
 import { badField, conflict, notFound } from '../../../platform/errors/domain-error.js';
 import { newId } from '../../../platform/ids/id.js';
+import { truncate } from '../../../platform/text/truncate.js';
 import { DatabasePasswords } from '../database-passwords.js';
 import { RegisteredHost } from '../hosts/registered-host.entity.js';
 import { ServiceDatabase } from '../service-database.entity.js';
@@ -102,7 +103,7 @@ export class HostRegistration {
     } catch (error) {
       fault = (error as Error).message;
     }
-    fault = fault && fault.slice(0, 500);
+    fault = fault && truncate(fault, 500);
     await this.database.manager.update(RegisteredHost, { id: host.id }, { fault, checkedAt: new Date() });
     return fault;
   }

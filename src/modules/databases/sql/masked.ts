@@ -1,3 +1,4 @@
+import { truncate } from '../../../platform/text/truncate.js';
 import { StatementSplitter } from './statement-splitter.js';
 
 const LOOKED_AT = 4000;
@@ -10,13 +11,12 @@ const PIECES = new RegExp(`(${QUIET})|${STRING}`, 'g');
 /** A statement as it may stand in the activity log: without its strings and comments, and not at length. */
 export function masked(sql: string): string {
   const begin = new StatementSplitter(sql).next()?.start ?? 0;
-  const text = sql
-    .slice(begin, begin + LOOKED_AT)
+  const text = truncate(sql.slice(begin), LOOKED_AT)
     .replace(PIECES, (piece: string, quiet: string | undefined) => {
       if (quiet === undefined) return '?';
       return quiet.startsWith('`') ? piece : ' ';
     })
     .replace(/\s+/g, ' ')
     .trim();
-  return text.length > KEPT ? `${text.slice(0, KEPT)}…` : text;
+  return text.length > KEPT ? `${truncate(text, KEPT)}…` : text;
 }

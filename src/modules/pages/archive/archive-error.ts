@@ -1,3 +1,5 @@
+import { truncate } from '../../../platform/text/truncate.js';
+
 /** Why an archive is refused. `detail` is read by whoever sent it. */
 export class ArchiveError extends Error {
   constructor(
@@ -30,5 +32,5 @@ const SHOWN = 120;
 /** A name out of an archive, fit to be shown. */
 export function shown(name: string): string {
   const plain = name.replace(/[^\x20-\x7e\u00a0-\u{10ffff}]/gu, '?');
-  return plain.length > SHOWN ? `${plain.slice(0, SHOWN)}…` : plain;
+  return plain.length > SHOWN ? `${truncate(plain, SHOWN)}…` : plain;
 }

@@ -6,6 +6,7 @@ import {
   type DefaultTreeAdapterTypes as Tree,
   type TreeAdapter,
 } from 'parse5';
+import { truncate } from '../../../platform/text/truncate.js';
 
 /** An element of a page, with what holds around it. */
 export interface Element {
@@ -80,7 +81,7 @@ export function textOf(element: Element, limit = 10_000): string {
       for (let i = node.childNodes.length - 1; i >= 0; i--) stack.push(node.childNodes[i]!);
     }
   }
-  return parts.join('').replace(/\s+/g, ' ').trim().slice(0, limit);
+  return truncate(parts.join('').replace(/\s+/g, ' ').trim(), limit);
 }
 
 /** Its raw text: of a script, a title. */
@@ -98,7 +99,7 @@ export function snippet({ tag, attributes }: Element): string {
 
 export function cut(text: string, length = SNIPPET): string {
   const whole = text.toWellFormed().replace(/[\u0000-\u001f\u007f]+/g, ' ');
-  return whole.length > length ? `${whole.slice(0, length - 1).toWellFormed()}…` : whole;
+  return whole.length > length ? `${truncate(whole, length - 1)}…` : whole;
 }
 
 function elementOf(node: Tree.Element, parent: Element | null): Element {

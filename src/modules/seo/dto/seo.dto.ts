@@ -10,6 +10,7 @@ const MAX_ENCODED_URL = 8192;
 
 function judgeUrl(value: unknown): Fault | undefined {
   if (typeof value !== 'string') return { code: 'type', detail: 'must be text', meta: { expected: 'string' } };
+  if (!value.isWellFormed()) return { code: 'malformed_text', detail: 'must be well-formed Unicode' };
   if (value.length > MAX_URL) {
     return { code: 'max_length', detail: `must not have more than ${MAX_URL} characters`, meta: { limit: MAX_URL } };
   }

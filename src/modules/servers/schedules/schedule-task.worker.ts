@@ -4,6 +4,7 @@ import { DomainError } from '../../../platform/errors/domain-error.js';
 import type { Operation } from '../../../platform/operations/operation.entity.js';
 import { OperationFailed, RunAgain } from '../../../platform/operations/operation-handler.js';
 import { isFinished, OperationsService } from '../../../platform/operations/operations.service.js';
+import { truncate } from '../../../platform/text/truncate.js';
 import { PowerService } from '../power/power.service.js';
 import type { PowerSignal } from '../server-status.js';
 import { ServerRepository } from '../server.repository.js';
@@ -109,7 +110,7 @@ export class ScheduleTaskWorker {
     await this.write(task, {
       status: 'FAILED',
       errorCode,
-      errorDetail: errorDetail.slice(0, 500),
+      errorDetail: truncate(errorDetail, 500),
       finishedAt: new Date(),
     });
   }

@@ -6,6 +6,7 @@ import { DomainError, notFound } from '../../../platform/errors/domain-error.js'
 import { EventRecorder, SYSTEM } from '../../../platform/events/event-recorder.js';
 import { newId } from '../../../platform/ids/id.js';
 import { AppLogger } from '../../../platform/observability/logger.js';
+import { truncate } from '../../../platform/text/truncate.js';
 import { VaultKeys } from '../keys/vault-keys.service.js';
 import { VaultAnchor } from '../vault-anchor.service.js';
 import { headOf, placeOf } from './scope-head.js';
@@ -147,7 +148,7 @@ export class VaultAcceptance {
     fault: string,
     { reason, at: createdAt }: Order,
   ): Promise<void> {
-    const detail = `${fault}: ${reason}`.slice(0, 500);
+    const detail = truncate(`${fault}: ${reason}`, 500);
     await tx.manager.insert(VaultIncident, { id: newId('inc'), scope, kind: 'ACCEPTED', detail, createdAt });
     await this.events.record(tx, {
       accountId,
