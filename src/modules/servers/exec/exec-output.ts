@@ -3,7 +3,15 @@ import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { StringDecoder } from 'node:string_decoder';
 
+/** Bytes of UTF-8 that are kept. */
 export const MAX_OUTPUT = 1024 * 1024;
+
+export interface KeptOutput {
+  text: string;
+  bytes: number;
+  /** Not all of it is here: there was more than is kept, or the stream broke off before its end. */
+  truncated: boolean;
+}
 
 /** The first part of one of a command's outputs. */
 export class ExecOutput {
@@ -20,14 +28,11 @@ export class ExecOutput {
     if (!stream.readableEnded && !stream.destroyed) await once(stream, 'close').catch(() => {});
   }
 
-  /** Not all of it is here: there was more than is kept, or the stream broke off before its end. */
-  get truncated(): boolean {
-    return this.cut || !this.whole;
-  }
-
-  /** Whole characters only. */
-  text(): string {
-    return new StringDecoder('utf8').write(Buffer.concat(this.chunks));
+  /** Whole characters only. Bytes that are no UTF-8 take more room as text than they did before. */
+  kept(): KeptOutput {
+    const text = new StringDecoder('utf8').write(Buffer.concat(this.chunks));
+    const { read, written } = new TextEncoder().encodeInto(text, new Uint8Array(MAX_OUTPUT));
+    return { text: text.slice(0, read), bytes: written, truncated: this.cut || !this.whole || read < text.length };
   }
 
   private async drain(stream: Readable): Promise<void> {

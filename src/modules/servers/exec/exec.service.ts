@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { In, LessThan, MoreThanOrEqual, Not, type FindOptionsSelect } from 'typeorm';
+import { In, LessThan, LessThanOrEqual, MoreThan, MoreThanOrEqual, Not, type FindOptionsSelect } from 'typeorm';
 import type { Principal } from '../../../platform/auth/principal.js';
 import { Database, type Tx } from '../../../platform/database/database.js';
 import { DomainError, notFound, stateConflict } from '../../../platform/errors/domain-error.js';
@@ -7,6 +7,7 @@ import { actorOf, EventRecorder } from '../../../platform/events/event-recorder.
 import { decodeCursor, Page, type PageQuery } from '../../../platform/http/page.js';
 import { newId } from '../../../platform/ids/id.js';
 import { OperationsService } from '../../../platform/operations/operations.service.js';
+import { truncate } from '../../../platform/text/truncate.js';
 import { SERVER_OPERATIONS, type ExecPayload } from '../server.operations.js';
 import { ServerRepository } from '../server.repository.js';
 import type { AcceptedExec, ExecSummary, ExecView } from './dto/exec.dto.js';
@@ -16,6 +17,8 @@ import { ServerExec, type ExecStatus } from './server-exec.entity.js';
 const LANES = ['exec-1', 'exec-2', 'exec-3', 'exec-4'];
 /** How many commands of a service are remembered. */
 const KEPT = 200;
+/** How many bytes of their outputs are kept when the next one begins. */
+const OUTPUT_KEPT = 32 * 1024 * 1024;
 const UNFINISHED: ExecStatus[] = ['QUEUED', 'RUNNING'];
 const SHOWN = 500;
 
@@ -43,14 +46,14 @@ export class ExecService {
         lane,
       });
       const exec = { id, serverId, operationId: operation.id, status: 'QUEUED', command } as const;
-      const nothing = { exitCode: null, stdout: '', stderr: '', truncated: false, errorCode: null };
+      const nothing = { exitCode: null, ...NO_OUTPUT, truncated: false, errorCode: null };
       await tx.manager.insert(ServerExec, { ...exec, ...nothing, createdAt: new Date() });
       await this.forgetOldest(tx, serverId);
       await this.events.record(tx, {
         accountId,
         resourceId: serverId,
         event: 'server:exec.create',
-        properties: { jobId: id, command: command.slice(0, SHOWN) },
+        properties: { jobId: id, command: truncate(command, SHOWN) },
         ...actorOf(caller),
       });
       return { jobId: id, status: 'QUEUED', operationId: operation.id };
@@ -84,19 +87,27 @@ export class ExecService {
     throw new DomainError('rate_limited', 'too_many_commands', detail, { retryAfterSeconds: 5 });
   }
 
+  /** The oldest commands go, and the outputs of those that are left as far as there is no room for them. */
   private async forgetOldest(tx: Tx, serverId: string): Promise<void> {
-    const [oldest] = await tx.manager.find(ServerExec, {
-      select: { id: true },
+    const newest = await tx.manager.find(ServerExec, {
+      select: { id: true, outputBytes: true },
       where: { serverId },
       order: { id: 'DESC' },
-      skip: KEPT - 1,
-      take: 1,
+      take: KEPT,
     });
-    if (!oldest) return;
-    const kept = MoreThanOrEqual(oldest.id);
-    await tx.manager.delete(ServerExec, { serverId, id: Not(kept), status: Not(In(UNFINISHED)) });
+    if (newest.length === KEPT) {
+      const kept = MoreThanOrEqual(newest.at(-1)!.id);
+      await tx.manager.delete(ServerExec, { serverId, id: Not(kept), status: Not(In(UNFINISHED)) });
+    }
+    let room = OUTPUT_KEPT;
+    const tooMuch = newest.find(({ outputBytes }) => (room -= outputBytes) < 0);
+    if (!tooMuch) return;
+    const full = { serverId, id: LessThanOrEqual(tooMuch.id), outputBytes: MoreThan(0) };
+    await tx.manager.update(ServerExec, full, { ...NO_OUTPUT, truncated: true });
   }
 }
+
+const NO_OUTPUT = { stdout: '', stderr: '', outputBytes: 0 };
 
 const WITHOUT_OUTPUT: FindOptionsSelect<ServerExec> = {
   id: true,

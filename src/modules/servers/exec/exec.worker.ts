@@ -131,10 +131,12 @@ export class ExecWorker extends OperationHandler {
       session.stderr.destroy();
     }
     signal.throwIfAborted();
+    const [out, err] = [stdout.kept(), stderr.kept()];
     const output = {
-      stdout: stdout.text(),
-      stderr: stderr.text(),
-      truncated: stdout.truncated || stderr.truncated,
+      stdout: out.text,
+      stderr: err.text,
+      outputBytes: out.bytes + err.bytes,
+      truncated: out.truncated || err.truncated,
       finishedAt: new Date(),
     };
     const outcome = late

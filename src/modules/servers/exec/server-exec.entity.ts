@@ -34,6 +34,10 @@ export class ServerExec {
   @Column({ name: 'stderr', type: 'mediumtext' })
   stderr!: string;
 
+  /** Of both outputs, as they are kept. */
+  @Column({ name: 'output_bytes', type: 'int', unsigned: true, default: 0 })
+  outputBytes!: number;
+
   /** Whether there was more output than is kept. */
   @Column({ name: 'truncated', type: 'boolean' })
   truncated!: boolean;

@@ -41,7 +41,9 @@ export class ExecSummary {
   @ApiProperty({ type: 'integer', nullable: true, description: '128+n when signal n ended it; null but for DONE' })
   exitCode!: number | null;
 
-  @ApiProperty({ description: 'Whether there was more output than the 1 MiB each that is kept' })
+  @ApiProperty({
+    description: 'Whether there was more output than is kept: 1 MiB of each, and 32 MiB of a service’s newest commands',
+  })
   truncated!: boolean;
 
   @ApiProperty({ type: String, nullable: true, description: 'Why it FAILED, such as `interrupted`' })
