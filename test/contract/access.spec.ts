@@ -134,7 +134,8 @@ describe('what belongs to others and what does not exist are the same 404', () =
 
     expect(reference.body).toMatchObject({ code: 'not_found' });
     await same('of another account', of(route), stranger);
-    for (const [index, { word }] of kinds.entries()) {
+    for (const [index, { word, choice }] of kinds.entries()) {
+      if (choice) continue;
       const but = (value: string): string[] => of(route).with(index, value);
       await same('does not exist', but(kinds[index]!.missing()));
       for (const value of misshapen(of(route)[index]!)) await same('of the wrong shape', but(value));

@@ -93,6 +93,25 @@ describe('a body at the very bounds passes validation', () => {
   });
 });
 
+test('a word in an address that is none of those it takes is refused by naming them, whatever else it names', async () => {
+  let choices = 0;
+  for (const route of scoped) {
+    for (const [index, { choice }] of world.kindsOf(route).entries()) {
+      if (!choice) continue;
+      choices++;
+      const word = missing(route)[index]!;
+      for (const other of [word.toUpperCase(), `${word}s`, `${word}%0a`, 'constructor', '%20', 'kill', '0']) {
+        const answer = await world.call(route, person, missing(route).with(index, other));
+        expect([other, answer.status, answer.body.code]).toEqual([other, 400, 'validation_failed']);
+        const field = route.params[index]!;
+        const fault = { field, pointer: `/${field}`, code: 'enum', meta: { allowed: expect.arrayContaining([word]) } };
+        expect(answer.body.errors).toEqual([expect.objectContaining(fault)]);
+      }
+    }
+  }
+  expect(choices).toBeGreaterThan(0);
+});
+
 describe('a body that is no JSON object is refused', () => {
   const bodies: [why: string, status: number, raw: string | Buffer, headers?: Record<string, string>][] = [
     ['cut short', 400, '{"a":1'],

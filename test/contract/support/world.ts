@@ -20,6 +20,8 @@ interface Kind {
   missing(): string;
   /** No id but a word with a meaning of its own, the same for everybody. */
   word?: true;
+  /** No id but one of a few words, and with another the request is at fault. */
+  choice?: true;
 }
 
 /** One entry for each parameter of a path; a new kind of record needs one before its routes can be tested. */
@@ -82,7 +84,7 @@ const KINDS: Record<string, Kind> = {
   '/pages/{id}/rollback/{deployId}': { make: (_world, { api }, [id]) => deploy(api, id!), missing: () => newId('dep') },
   '/operations/{id}': { make: (world, owner) => world.makeOperation(owner), missing: () => newId('op') },
   '/lxc/{id}': { make: (world, owner) => world.makeMachine(owner), missing: () => newId('lxc') },
-  '/lxc/{id}/power/{action}': { make: async () => 'start', missing: () => 'no-such-action', word: true },
+  '/lxc/{id}/power/{action}': { make: async () => 'start', missing: () => 'start', choice: true },
   '/lxc/{id}/ports/{portId}': {
     make: async (_world, { api }, [id]) =>
       (await api.post(`/lxc/${id}/ports`, { targetPort: 22, protocol: 'tcp' })).expect(201).body.id as string,
