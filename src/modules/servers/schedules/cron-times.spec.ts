@@ -123,7 +123,7 @@ describe('the calendar', () => {
     expect(cronValues('day_of_week', 'fri-sun')).toEqual([0, 5, 6]);
   });
 
-  test('two restricted day fields mean either, one restricted one means it', () => {
+  test('two restricted day fields mean either, one that begins with a star restricts the other', () => {
     expect(moments('0 0 13 * 5', 'UTC', '2026-02-01T00:00Z', 4)).toEqual([
       '2026-02-06T00:00',
       '2026-02-13T00:00',
@@ -131,12 +131,23 @@ describe('the calendar', () => {
       '2026-02-27T00:00',
     ]);
     expect(moments('0 0 13 * *', 'UTC', '2026-02-01T00:00Z', 2)).toEqual(['2026-02-13T00:00', '2026-03-13T00:00']);
+    // Mondays that are the 1st, 11th, 21st or 31st.
     expect(moments('0 0 */10 * 1', 'UTC', '2026-02-01T00:00Z', 4)).toEqual([
-      '2026-02-02T00:00',
-      '2026-02-09T00:00',
-      '2026-02-11T00:00',
-      '2026-02-16T00:00',
+      '2026-05-11T00:00',
+      '2026-06-01T00:00',
+      '2026-08-31T00:00',
+      '2026-09-21T00:00',
     ]);
+    // The 13th when it is a Sunday, a Tuesday, a Thursday or a Saturday.
+    expect(moments('0 0 13 * */2', 'UTC', '2026-02-01T00:00Z', 3)).toEqual([
+      '2026-06-13T00:00',
+      '2026-08-13T00:00',
+      '2026-09-13T00:00',
+    ]);
+    expect(moments('0 0 */2,2 * 1', 'UTC', '2026-02-01T00:00Z', 2)).toEqual(['2026-02-02T00:00', '2026-02-09T00:00']);
+    // These leave no day out, and yet are no star.
+    expect(moments('0 0 1-31 * 1', 'UTC', '2026-02-01T00:00Z', 2)).toEqual(['2026-02-02T00:00', '2026-02-03T00:00']);
+    expect(moments('0 0 13 * 0-6', 'UTC', '2026-02-01T00:00Z', 2)).toEqual(['2026-02-02T00:00', '2026-02-03T00:00']);
   });
 
   test('leap days are found, past a year without one too', () => {
@@ -274,7 +285,8 @@ class Watcher {
     const { day_of_month, day_of_week } = this.cron;
     const byDate = this.one('day_of_month', day);
     const byWeekday = this.one('day_of_week', weekday) || (weekday === 0 && this.one('day_of_week', 7));
-    const dayFits = day_of_month === '*' ? byWeekday : day_of_week === '*' ? byDate : byDate || byWeekday;
+    const both = day_of_month.startsWith('*') || day_of_week.startsWith('*');
+    const dayFits = both ? byDate && byWeekday : byDate || byWeekday;
     return this.one('minute', minute) && this.one('hour', hour) && this.one('month', month) && dayFits;
   }
 
@@ -308,7 +320,7 @@ function fieldText(field: CronField): fc.Arbitrary<string> {
     value.map(String),
     range.map(([a, b]) => `${a}-${b}`),
     fc.tuple(range, fc.integer({ min: 1, max: 7 })).map(([[a, b], step]) => `${a}-${b}/${step}`),
-    ...(field === 'day_of_week' ? [] : [fc.integer({ min: 2, max: Math.min(12, max) }).map((step) => `*/${step}`)]),
+    fc.integer({ min: 2, max: Math.min(field === 'day_of_week' ? 6 : 12, max) }).map((step) => `*/${step}`),
   );
   const list = fc.array(part, { minLength: 1, maxLength: 3 }).map((parts) => parts.join(','));
   // The days watched are few: what asks for a month or a date is mostly not due on them, and proves little.

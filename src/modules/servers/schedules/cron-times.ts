@@ -31,7 +31,9 @@ export class CronTimes {
       part(cronValues('day_of_week', fields.day_of_week)),
     ].join(' ');
     this.everyHour = !hours || hours.length === 24;
-    this.calendar = new Cron(pattern, { mode: '5-part', utcOffset: 0, domAndDow: false });
+    // As cron has it: a day field that begins with a star is no choice of its own, even where it leaves days out.
+    const domAndDow = fields.day_of_month.startsWith('*') || fields.day_of_week.startsWith('*');
+    this.calendar = new Cron(pattern, { mode: '5-part', utcOffset: 0, domAndDow });
   }
 
   /** The first moment after this one; null when there never is one. */
