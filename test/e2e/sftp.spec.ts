@@ -158,6 +158,16 @@ onEngine('SFTP', () => {
       expect([path, await statusOf((done) => sftp.open(path, 'w', done))]).not.toEqual([path, 0]);
       expect([path, await statusOf((done) => sftp.chmod(path, 0o777, done))]).not.toEqual([path, 0]);
     }
+    for (const path of ['to-etc/passwd', 'to-passwd', 'to-proc/1/environ']) {
+      expect([path, await statusOf((done) => sftp.stat(path, done))]).toEqual([path, PERMISSION_DENIED]);
+      expect([path, await statusOf((done) => sftp.realpath(path, done))]).toEqual([path, PERMISSION_DENIED]);
+    }
+    for (const path of ['to-etc/passwd', 'to-proc/1/environ']) {
+      expect([path, await statusOf((done) => sftp.lstat(path, done))]).toEqual([path, PERMISSION_DENIED]);
+    }
+    expect(await statusOf((done) => sftp.lstat('to-passwd', done))).toBe(0);
+    expect(await statusOf((done) => sftp.symlink('main.py', 'also-main', done))).toBe(0);
+    expect(await statusOf((done) => sftp.open('also-main', 'r', done))).toBe(0);
     expect(await statusOf((done) => sftp.opendir('to-etc', done))).toBe(PERMISSION_DENIED);
     expect(await statusOf((done) => sftp.open('to-main', 'r', done))).toBe(0);
     // A pipe with nobody at its other end would hold the server up for ever.
@@ -204,7 +214,7 @@ onEngine('SFTP', () => {
     socket.on('data', (data: Buffer) => (bytes = Buffer.concat([bytes, data])));
     const lists = await until('its offer', () => kexLists(bytes));
     socket.destroy();
-    expect(bytes.toString('latin1').split('\r\n')[0]).toBe('SSH-2.0-SFTP');
+    expect(bytes.toString('latin1').split('\r\n')[0]).toBe('SSH-2.0-OpenSSH');
     const [kex, hostKey, ...both] = lists as [string[], string[], ...string[][]];
     expect(kex.filter((name) => !name.startsWith('kex-strict') && name !== 'ext-info-s')).toEqual([
       'curve25519-sha256',

@@ -60,6 +60,59 @@ test('links may lead to the files only', async () => {
   }
 });
 
+/** Where paths lead in a place in which `out` is a link to `/etc` and `in` one to a folder of its own. */
+const LEADS: [from: string, to: string][] = [
+  ['/home/container/out', '/etc'],
+  ['/home/container/in', '/home/container/folder'],
+];
+
+function amongLinks(path: string): string {
+  const link = LEADS.find(([from]) => path === from || path.startsWith(`${from}/`));
+  return link ? link[1] + path.slice(link[0].length) : path;
+}
+
+describe('links on the server', () => {
+  const among = new RequestRules(async (question) => {
+    const path = question.toString('latin1', 13);
+    if (question[4] === REQUEST.REALPATH) return packet(REPLY.NAME, 1, 1, amongLinks(path), '', 0);
+    return packet(REPLY.ATTRS, 1, 4, 0o100644);
+  });
+  const EXTENSION = (name: string, ...fields: (string | number)[]) => packet(REQUEST.EXTENDED, 7, name, ...fields);
+  const following: [string, (path: string) => Buffer][] = [
+    ['open', (path) => packet(REQUEST.OPEN, 7, path, 1, NO_ATTRIBUTES)],
+    ['opendir', (path) => packet(REQUEST.OPENDIR, 7, path)],
+    ['stat', (path) => packet(REQUEST.STAT, 7, path)],
+    ['realpath', (path) => packet(REQUEST.REALPATH, 7, path)],
+    ['setstat', (path) => packet(REQUEST.SETSTAT, 7, path, NO_ATTRIBUTES)],
+    ['statvfs', (path) => EXTENSION('statvfs@openssh.com', path)],
+  ];
+  const itself: [string, (path: string) => Buffer][] = [
+    ['lstat', (path) => packet(REQUEST.LSTAT, 7, path)],
+    ['readlink', (path) => packet(REQUEST.READLINK, 7, path)],
+    ['remove', (path) => packet(REQUEST.REMOVE, 7, path)],
+    ['rmdir', (path) => packet(REQUEST.RMDIR, 7, path)],
+    ['mkdir', (path) => packet(REQUEST.MKDIR, 7, path, NO_ATTRIBUTES)],
+    ['rename from it', (path) => packet(REQUEST.RENAME, 7, path, 'x')],
+    ['rename to it', (path) => packet(REQUEST.RENAME, 7, 'x', path)],
+    ['posix-rename', (path) => EXTENSION('posix-rename@openssh.com', path, 'x')],
+    ['symlink', (path) => packet(REQUEST.SYMLINK, 7, '/home/container/x', path)],
+    ['lsetstat', (path) => EXTENSION('lsetstat@openssh.com', path, NO_ATTRIBUTES)],
+  ];
+  const denied = { refuse: STATUS.PERMISSION_DENIED };
+  const passes = { pass: expect.any(Buffer) as unknown };
+
+  test.each(following)('%s goes where they lead, unless that is outside', async (_name, request) => {
+    for (const path of ['out', 'out/passwd', 'in/../out'])
+      expect(await among.judge(request(path))).toMatchObject(denied);
+    for (const path of ['in', 'in/x', 'x', '']) expect(await among.judge(request(path))).toMatchObject(passes);
+  });
+
+  test.each(itself)('%s is about the link, unless one before it leads out', async (_name, request) => {
+    for (const path of ['out/passwd', 'out/a/b']) expect(await among.judge(request(path))).toMatchObject(denied);
+    for (const path of ['out', 'in', 'in/x', 'x', '']) expect(await among.judge(request(path))).toMatchObject(passes);
+  });
+});
+
 test('whatever the packet, it is judged or called malformed', async () => {
   for (let round = 0; round < 3000; round++) {
     const body = randomBytes(4 + Math.floor(Math.random() * 40));

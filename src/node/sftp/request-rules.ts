@@ -1,5 +1,5 @@
 import { posix } from 'node:path';
-import { isInside, pathInside, shownPath } from './path-rule.js';
+import { FILES_ROOT, isInside, pathInside, shownPath } from './path-rule.js';
 import { ATTR, MalformedPacket, packet, PacketReader, REPLY, REQUEST, STATUS } from './sftp-protocol.js';
 
 /** A change to the files, told once it succeeded. */
@@ -55,32 +55,37 @@ export class RequestRules {
       case REQUEST.OPEN:
         return this.open(id, reader);
       case REQUEST.OPENDIR:
-        return this.openDirectory(id, reader);
-      case REQUEST.LSTAT:
       case REQUEST.STAT:
       case REQUEST.REALPATH:
+        return this.following(reader, (path) => ({ pass: packet(type, id, path) }));
+      case REQUEST.LSTAT:
       case REQUEST.READLINK:
-        return onPath(reader, (path) => ({ pass: packet(type, id, path) }));
+        return this.itself(reader, (path) => ({ pass: packet(type, id, path) }));
       case REQUEST.REMOVE:
       case REQUEST.RMDIR:
-        return onPath(reader, (path) => ({ pass: packet(type, id, path), done: done('server:sftp.delete', path) }));
+        return this.itself(reader, (path) => ({
+          pass: packet(type, id, path),
+          done: done('server:sftp.delete', path),
+        }));
       case REQUEST.MKDIR:
-        return onPath(reader, (path) => ({
+        return this.itself(reader, (path) => ({
           pass: packet(type, id, path, withoutSetId(reader)),
           done: done('server:sftp.create-directory', path),
         }));
       case REQUEST.SETSTAT:
-        return onPath(reader, (path) => (setsId(reader) ? DENIED : { pass: packet(type, id, path, reader.rest()) }));
+        return this.following(reader, (path) =>
+          setsId(reader) ? DENIED : { pass: packet(type, id, path, reader.rest()) },
+        );
       case REQUEST.FSETSTAT: {
         const handle = reader.text();
         return setsId(reader) ? DENIED : { pass: packet(type, id, handle, reader.rest()) };
       }
       case REQUEST.RENAME:
-        return rename(reader, (from, to) => packet(type, id, from, to));
+        return this.rename(reader, (from, to) => packet(type, id, from, to));
       case REQUEST.SYMLINK:
-        return symlink(id, reader);
+        return this.symlink(id, reader);
       case REQUEST.EXTENDED:
-        return extended(id, reader, frame);
+        return this.extended(id, reader, frame);
       default:
         return UNSUPPORTED;
     }
@@ -110,10 +115,57 @@ export class RequestRules {
     return { pass, done: done(mode === null ? 'server:sftp.create' : 'server:sftp.write', path) };
   }
 
-  private async openDirectory(id: number, reader: PacketReader): Promise<Outcome> {
+  private async rename(reader: PacketReader, build: (from: string, to: string) => Buffer): Promise<Outcome> {
+    const [from, to] = [pathInside(reader.text()), pathInside(reader.text())];
+    if (from === null || to === null) return DENIED;
+    const inside = await Promise.all([this.standsInside(from), this.standsInside(to)]);
+    if (inside.includes(false)) return DENIED;
+    const path = `${shownPath(from)} -> ${shownPath(to)}`;
+    return { pass: build(from, to), done: { event: 'server:sftp.rename', path } };
+  }
+
+  /** OpenSSH sends where it leads before where it stands, unlike the draft; clients know by the listener's name. */
+  private async symlink(id: number, reader: PacketReader): Promise<Outcome> {
+    const target = reader.text();
+    return this.itself(reader, (link) => {
+      if (target === '' || pathInside(target, posix.dirname(link)) === null) return DENIED;
+      return { pass: packet(REQUEST.SYMLINK, id, target, link), done: done('server:sftp.create', link) };
+    });
+  }
+
+  private async extended(id: number, reader: PacketReader, frame: Buffer): Promise<Outcome> {
+    const name = reader.text();
+    switch (Object.hasOwn(EXTENSIONS, name) ? EXTENSIONS[name] : undefined) {
+      case 'rename':
+        return this.rename(reader, (from, to) => packet(REQUEST.EXTENDED, id, name, from, to));
+      case 'path':
+        return this.following(reader, (path) => ({ pass: packet(REQUEST.EXTENDED, id, name, path) }));
+      case 'attributes':
+        return this.itself(reader, (path) =>
+          setsId(reader) ? DENIED : { pass: packet(REQUEST.EXTENDED, id, name, path, reader.rest()) },
+        );
+      case 'handle':
+        return { pass: Buffer.from(frame) };
+      default:
+        return UNSUPPORTED;
+    }
+  }
+
+  /** Of a request that goes where the path leads. */
+  private async following(reader: PacketReader, outcome: (path: string) => Outcome): Promise<Outcome> {
     const path = pathInside(reader.text());
-    if (path === null || !(await this.staysInside(path))) return DENIED;
-    return { pass: packet(REQUEST.OPENDIR, id, path) };
+    return path === null || !(await this.staysInside(path)) ? DENIED : outcome(path);
+  }
+
+  /** Of a request that is about what the path names, be it a link. */
+  private async itself(reader: PacketReader, outcome: (path: string) => Outcome): Promise<Outcome> {
+    const path = pathInside(reader.text());
+    return path === null || !(await this.standsInside(path)) ? DENIED : outcome(path);
+  }
+
+  /** Whether no link on the way to it leads out; where it leads itself does not matter. */
+  private async standsInside(path: string): Promise<boolean> {
+    return path === FILES_ROOT || this.staysInside(posix.dirname(path));
   }
 
   /** Whether it is still inside once links are followed. What is not there yet leads nowhere. */
@@ -136,44 +188,6 @@ export class RequestRules {
   private nextId(): number {
     this.questions = (this.questions + 1) % 2 ** 32;
     return this.questions;
-  }
-}
-
-function onPath(reader: PacketReader, outcome: (path: string) => Outcome): Outcome {
-  const path = pathInside(reader.text());
-  return path === null ? DENIED : outcome(path);
-}
-
-function rename(reader: PacketReader, build: (from: string, to: string) => Buffer): Outcome {
-  const [from, to] = [pathInside(reader.text()), pathInside(reader.text())];
-  if (from === null || to === null) return DENIED;
-  const path = `${shownPath(from)} -> ${shownPath(to)}`;
-  return { pass: build(from, to), done: { event: 'server:sftp.rename', path } };
-}
-
-/** OpenSSH sends where it leads before where it stands, unlike the draft. */
-function symlink(id: number, reader: PacketReader): Outcome {
-  const target = reader.text();
-  const link = pathInside(reader.text());
-  if (link === null || target === '' || pathInside(target, posix.dirname(link)) === null) return DENIED;
-  return { pass: packet(REQUEST.SYMLINK, id, target, link), done: done('server:sftp.create', link) };
-}
-
-function extended(id: number, reader: PacketReader, frame: Buffer): Outcome {
-  const name = reader.text();
-  switch (Object.hasOwn(EXTENSIONS, name) ? EXTENSIONS[name] : undefined) {
-    case 'rename':
-      return rename(reader, (from, to) => packet(REQUEST.EXTENDED, id, name, from, to));
-    case 'path':
-      return onPath(reader, (path) => ({ pass: packet(REQUEST.EXTENDED, id, name, path) }));
-    case 'attributes':
-      return onPath(reader, (path) =>
-        setsId(reader) ? DENIED : { pass: packet(REQUEST.EXTENDED, id, name, path, reader.rest()) },
-      );
-    case 'handle':
-      return { pass: Buffer.from(frame) };
-    default:
-      return UNSUPPORTED;
   }
 }
 

@@ -16,6 +16,12 @@ const ALGORITHMS: ServerConfig['algorithms'] = {
   compress: ['none'],
 };
 
+/**
+ * The server behind it is OpenSSH's, and its name is what clients go by: it takes the arguments of SYMLINK the other way
+ * round, and packets of 256 KiB.
+ */
+const IDENT = 'OpenSSH';
+
 const AUTH_MS = 20_000;
 const PASSWORD_TRIES = 3;
 /** Clients offer a handful of keys before they ask for a password. */
@@ -40,7 +46,7 @@ export class SftpListener {
     const config = {
       hostKeys: [hostKey],
       algorithms: ALGORITHMS,
-      ident: 'SFTP',
+      ident: IDENT,
       keepaliveInterval: 30_000,
       keepaliveCountMax: 4,
     };
