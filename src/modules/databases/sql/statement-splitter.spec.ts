@@ -224,6 +224,10 @@ test('what a log shows of a statement are neither its strings nor its comments',
   );
   expect(masked(`SELECT '${'secret'.repeat(1000)}`)).toBe('SELECT ?');
   expect(masked(`SELECT ${'1, '.repeat(1000)}`)).toHaveLength(501);
+  for (const length of [499, 500, 3999, 4000]) {
+    expect(masked(`SELECT ${'a'.repeat(length - 7)}😀 FROM t`).isWellFormed()).toBe(true);
+    expect(masked(`SELECT${' '.repeat(length - 6)}😀 FROM t`).isWellFormed()).toBe(true);
+  }
 });
 
 test('code for some versions is shown in a log as other statements are', () => {
