@@ -1,5 +1,6 @@
 import { API_SCOPES, type ApiScope } from '../../../platform/auth/principal.js';
 import { CustomField, StringField, type Judge } from '../../../platform/http/fields.js';
+import { timeOf } from '../../../platform/http/moments.js';
 import { ApiProperty } from '../../../platform/http/openapi-annotations.js';
 import { isAddressOrRange } from '../api-key.js';
 
@@ -23,17 +24,10 @@ const judgeAddresses: Judge = (value) => {
 };
 
 const judgeExpiry: Judge = (value) => {
-  const time = typeof value === 'string' && MOMENT.test(value) && isDay(value) ? Date.parse(value) : Number.NaN;
+  const time = timeOf(value, MOMENT);
   if (Number.isNaN(time)) return { code: 'date', detail: 'must be a moment such as 2031-12-31T00:00:00Z' };
   return time > Date.now() ? undefined : { code: 'not_in_future', detail: 'must lie in the future' };
 };
-
-/** Whether the day that the moment begins with exists: `Date` takes the 30th of February for the 2nd of March. */
-function isDay(moment: string): boolean {
-  const day = moment.slice(0, 10);
-  const time = Date.parse(day);
-  return !Number.isNaN(time) && new Date(time).toISOString().startsWith(day);
-}
 
 export class CreateApiKeyDto {
   @StringField({ min: 1, max: 64, noControl: true, optional: true, nullable: true })

@@ -8,6 +8,7 @@ import {
   StringField,
   type Judge,
 } from '../../../platform/http/fields.js';
+import { judgeUtcMoment } from '../../../platform/http/moments.js';
 
 export class ReportedInstance {
   @StringField({ min: 1, max: 63 })
@@ -47,7 +48,7 @@ export class ExitDto {
 }
 
 export class UsageDto {
-  @StringField({ max: 32, pattern: /^\d{4}-\d\d-\d\dT[\d:.]+Z$/ })
+  @CustomField(judgeUtcMoment, { type: 'string', format: 'date-time' })
   at!: string;
 
   @IntField({ min: 0, max: Number.MAX_SAFE_INTEGER })

@@ -1,4 +1,5 @@
 import { CustomField, type Judge } from '../../../platform/http/fields.js';
+import { judgeUtcMoment } from '../../../platform/http/moments.js';
 import { isId } from '../../../platform/ids/id.js';
 import type { ServedRead, VaultRead } from '../../../platform/internal-api/vault-reads.contract.js';
 import { MAX_SECRETS, SECRET_KEY } from '../vault-rules.js';
@@ -9,7 +10,6 @@ const MAX_KEYS = 2 * MAX_SECRETS;
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const ADDRESS = /^[0-9A-Fa-f.:]{1,45}$/;
-const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$/;
 const REASON = /^[\x20-\x7e]{1,64}$/;
 const STATE = /^[\w-]{43}$/;
 
@@ -28,8 +28,7 @@ function isRead({ id, serverId, address, at, refused, ...more }: Fields): boolea
     matches(id, UUID) &&
     isId('srv', serverId) &&
     matches(address, ADDRESS) &&
-    matches(at, MOMENT) &&
-    !Number.isNaN(Date.parse(at)) &&
+    judgeUtcMoment(at) === undefined &&
     (refused === null || matches(refused, REASON)) &&
     Object.keys(more).length === 0
   );

@@ -1,4 +1,5 @@
 import { BoolField, CustomField, StringField, type Judge } from '../../../platform/http/fields.js';
+import { DAY, timeOf } from '../../../platform/http/moments.js';
 import { ApiProperty } from '../../../platform/http/openapi-annotations.js';
 import { MAX_NOTE, MAX_VALUE_BYTES, SECRET_KEY } from '../vault-rules.js';
 
@@ -11,13 +12,9 @@ const judgeValue: Judge = (value) => {
   return { code: 'max_bytes', detail: `must not be longer than ${MAX_VALUE_BYTES} bytes`, meta };
 };
 
-const DAY = /^\d{4}-\d\d-\d\d$/;
-
 const judgeDay: Judge = (value) => {
   if (typeof value !== 'string') return { code: 'type', detail: 'must be text', meta: { expected: 'string' } };
-  const moment = new Date(`${value}T00:00:00Z`);
-  const exists = DAY.test(value) && !Number.isNaN(moment.getTime()) && moment.toISOString().startsWith(value);
-  return exists ? undefined : { code: 'date', detail: 'must be a date such as 2031-12-31' };
+  return Number.isNaN(timeOf(value, DAY)) ? { code: 'date', detail: 'must be a date such as 2031-12-31' } : undefined;
 };
 
 export class PutSecretDto {
