@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, Hash } from 'node:crypto';
 import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import { fc } from '../../../test/support/fast-check.js';
@@ -40,4 +40,25 @@ test('the same parts in another boundary are the same multipart body, other part
       expect(digest(type('two_2'), multipart('two_2', `${content}!`))).not.toBe(one);
     }),
   );
+});
+
+test('where the text of the boundary stands counts, at the start of a line and elsewhere', () => {
+  const of = (content: string) =>
+    digest('multipart/form-data; boundary=b', Buffer.from(`--b\r\n\r\n${content}\r\n--b--`));
+  const all = ['bx', 'xb', 'x', '\r\n--bx', 'x\r\n--b', '\r\n--x', 'x\r\n--', '--bx', '\r\n--b\r\n--bx'].map(of);
+  expect(new Set(all).size).toBe(all.length);
+});
+
+test('a body of nothing but delimiters is hashed in a bounded number of pieces', () => {
+  const update = jest.spyOn(Hash.prototype, 'update');
+  const body = Buffer.from('\r\n--a'.repeat(50_000));
+  for (const [boundary, most] of [
+    ['a', 300],
+    ['-', 10],
+  ] as const) {
+    update.mockClear();
+    digest(`multipart/form-data; boundary=${boundary}`, body);
+    expect(update.mock.calls.length).toBeLessThan(most);
+  }
+  update.mockRestore();
 });

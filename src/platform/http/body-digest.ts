@@ -1,45 +1,77 @@
-import { createHash, type Hash } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 
 const DIGEST = Symbol('berth:body-digest');
 
 type Carrier = IncomingMessage & { [DIGEST]?: BodyDigest };
 
-/**
- * SHA-256 over a body while it arrives, whoever reads it. The boundary of a multipart body is left out: clients make up a
- * new one each time they send the same parts.
- */
-class BodyDigest {
-  private readonly hash: Hash = createHash('sha256');
-  private held = Buffer.alloc(0);
+interface BodyDigest {
+  update(chunk: Buffer): void;
+  hex(): string;
+}
 
-  constructor(private readonly boundary: Buffer | undefined) {}
+/** SHA-256 over a body while it arrives, whoever reads it. */
+class PlainDigest implements BodyDigest {
+  private readonly hash = createHash('sha256');
 
   update(chunk: Buffer): void {
-    if (!this.boundary) {
-      this.hash.update(chunk);
-      return;
+    this.hash.update(chunk);
+  }
+
+  hex(): string {
+    return this.hash.copy().digest('hex');
+  }
+}
+
+/** Each costs a search, and no route takes a body of so many parts. */
+const MAX_DELIMITERS = 100;
+const CRLF = '\r\n';
+
+/**
+ * The same of a multipart body, but for its boundary: clients make up a new one each time they send the same parts. What is
+ * digested is the body without its delimiters, and where they stood, from which it could be put together again.
+ */
+class MultipartDigest implements BodyDigest {
+  private readonly hash = createHash('sha256');
+  private readonly delimiter: Buffer;
+  private readonly places: number[] = [];
+  private digested = 0;
+  /** The last bytes, which may be the start of a delimiter. The first one needs no line before it. */
+  private held: Buffer = Buffer.from(CRLF);
+
+  constructor(boundary: string) {
+    this.delimiter = Buffer.from(`${CRLF}--${boundary}`);
+  }
+
+  update(chunk: Buffer): void {
+    let rest = Buffer.concat([this.held, chunk]);
+    while (this.places.length < MAX_DELIMITERS) {
+      const at = rest.indexOf(this.delimiter);
+      if (at === -1) break;
+      this.take(rest.subarray(0, at));
+      this.places.push(this.digested);
+      rest = rest.subarray(at + this.delimiter.length);
     }
-    let rest = this.held.length > 0 ? Buffer.concat([this.held, chunk]) : chunk;
-    for (let at = rest.indexOf(this.boundary); at !== -1; at = rest.indexOf(this.boundary)) {
-      this.hash.update(rest.subarray(0, at));
-      rest = rest.subarray(at + this.boundary.length);
-    }
-    // The end may be the start of a boundary that the next chunk completes.
-    const cut = Math.max(0, rest.length - this.boundary.length + 1);
-    this.hash.update(rest.subarray(0, cut));
+    const cut = Math.max(0, rest.length - this.delimiter.length + 1);
+    this.take(rest.subarray(0, cut));
     this.held = Buffer.from(rest.subarray(cut));
   }
 
   hex(): string {
-    return this.hash.copy().update(this.held).digest('hex');
+    const content = this.hash.copy().update(this.held).digest('hex');
+    return createHash('sha256').update(`${content} ${this.places.join()}`).digest('hex');
+  }
+
+  private take(bytes: Buffer): void {
+    this.hash.update(bytes);
+    this.digested += bytes.length;
   }
 }
 
 /** Must be called as soon as the request is there: parts of the body may arrive before anyone reads it. */
 export function digestBody(request: IncomingMessage): void {
   const boundary = /^multipart\/[^;]+;.*\bboundary="?([^";]{1,70})/i.exec(request.headers['content-type'] ?? '')?.[1];
-  const digest = new BodyDigest(boundary === undefined ? undefined : Buffer.from(boundary));
+  const digest = boundary === undefined ? new PlainDigest() : new MultipartDigest(boundary);
   (request as Carrier)[DIGEST] = digest;
   const push = request.push.bind(request);
   request.push = (chunk: Buffer | null, encoding?: BufferEncoding) => {
