@@ -14,12 +14,15 @@ export interface BodyBounds {
 
 export const DEFAULT_BOUNDS: BodyBounds = { bytes: DEFAULT_BODY_LIMIT, values: DEFAULT_VALUES };
 
-/** How many bytes and values the body of a route may have; 1 MiB and a thousand without it. */
+/**
+ * How many bytes and values the body of a route may have. Without it 1 MiB and a thousand, or as many bytes as come where the
+ * handler reads them itself.
+ */
 export function BodyLimit(bytes: number, values = DEFAULT_VALUES): MethodDecorator {
   return SetMetadata(BODY_LIMIT, { bytes, values } satisfies BodyBounds);
 }
 
-/** The handler reads the request itself, as it arrives: uploads. Media type and size are its own to check. */
+/** The handler reads the request itself with `pacedBody`, as it arrives: uploads. The media type is its own to check. */
 export function StreamBody(): MethodDecorator {
   return SetMetadata(STREAM_BODY, true);
 }

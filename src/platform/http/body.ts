@@ -112,7 +112,8 @@ function refusedMediaType(contentType: string | undefined): DomainError | undefi
   );
 }
 
-function refusedEncoding(encoding: string | undefined): DomainError | undefined {
+/** 415 for a `Content-Encoding` that changes the bytes. */
+export function refusedEncoding(encoding: string | undefined): DomainError | undefined {
   if (encoding === undefined || encoding.trim().toLowerCase() === 'identity') return undefined;
   return new DomainError('unsupported_media_type', 'unsupported_encoding', 'The request body must not be compressed.');
 }

@@ -1,8 +1,9 @@
 import { once } from 'node:events';
-import { createServer, request as send, type Server } from 'node:http';
+import { createServer, request as send, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { Readable } from 'node:stream';
 import { DomainError } from '../errors/domain-error.js';
-import { pacedBody } from './paced-body.js';
+import { limitBody, pacedBody } from './paced-body.js';
 
 const PACE = { idleMs: 150, bytesPerSecond: 1000 };
 
@@ -74,4 +75,26 @@ test('whoever has read enough can answer', async () => {
   await answered;
   expect(await outcome).toBeGreaterThan(1_000_000);
   request.destroy();
+});
+
+test('beyond its limit nothing is read, and what is announced as larger is not read at all', async () => {
+  const requestOf = (headers: Record<string, string>) => {
+    let asked = 0;
+    const pieces = function* (): Generator<Buffer> {
+      for (; asked < 100; asked++) yield Buffer.alloc(10);
+    };
+    const stream: object = Readable.from(pieces(), { objectMode: true, highWaterMark: 1 });
+    return { request: Object.assign(stream as IncomingMessage, { headers }), asked: () => asked };
+  };
+  const { request, asked } = requestOf({ 'transfer-encoding': 'chunked' });
+  limitBody(request, 50);
+  let size = 0;
+  const read = async () => {
+    for await (const chunk of pacedBody(request)) size += chunk.length;
+  };
+  await expect(read()).rejects.toMatchObject({ code: 'body_too_large', extra: { members: { maxBytes: 50 } } });
+  expect(size).toBe(50);
+  expect(asked()).toBeLessThan(10);
+  expect(() => limitBody(requestOf({ 'content-length': '51' }).request, 50)).toThrow(DomainError);
+  limitBody(requestOf({ 'content-length': '50' }).request, 50);
 });

@@ -8,8 +8,11 @@ import { BODY_LIMIT, DEFAULT_BOUNDS, STREAM_BODY, type BodyBounds } from './body
 import { readJsonBody } from './body.js';
 import { drainBody } from './drain.js';
 import { Idempotency, IDEMPOTENCY_HEADER, NOT_IDEMPOTENT } from './idempotency.js';
+import { limitBody } from './paced-body.js';
 import { linkNextPage, Page } from './page.js';
 import { unknownField, validationFailed } from './validation.js';
+
+const UNBOUNDED: BodyBounds = { bytes: Infinity, values: Infinity };
 
 type Handler = ReturnType<ExecutionContext['getHandler']>;
 
@@ -48,7 +51,8 @@ export class RequestInterceptor implements NestInterceptor {
     next: CallHandler,
   ): Promise<Observable<unknown>> {
     const route = this.route(context);
-    if (!route.stream) request.body = await readJsonBody(request, route.bounds);
+    if (route.stream) limitBody(request, route.bounds.bytes);
+    else request.body = await readJsonBody(request, route.bounds);
     const principal = principalOf(request);
     const keyed = request.method === 'POST' && request.headers[IDEMPOTENCY_HEADER] !== undefined;
     const handle = (): Observable<unknown> => {
@@ -64,9 +68,11 @@ export class RequestInterceptor implements NestInterceptor {
     const handler = context.getHandler();
     let route = this.routes.get(handler);
     if (!route) {
+      const stream = Reflect.hasMetadata(STREAM_BODY, handler);
+      const bounds = Reflect.getMetadata(BODY_LIMIT, handler) as BodyBounds | undefined;
       route = {
-        bounds: (Reflect.getMetadata(BODY_LIMIT, handler) as BodyBounds | undefined) ?? DEFAULT_BOUNDS,
-        stream: Reflect.hasMetadata(STREAM_BODY, handler),
+        bounds: bounds ?? (stream ? UNBOUNDED : DEFAULT_BOUNDS),
+        stream,
         declared: hasBody(context.getClass(), handler.name),
         idempotent: !Reflect.hasMetadata(NOT_IDEMPOTENT, handler),
       };

@@ -104,6 +104,23 @@ describe('a document', () => {
     expect(sent).toBeLessThan(64 * 1_048_576);
   });
 
+  test('that is given twice is refused at the second, while it comes', async () => {
+    const { status, sent } = await endless('/api/v1/nocode/projects', '{"name":"x"', ',"data":""'.repeat(7000));
+    expect(status).toBe(400);
+    expect(sent).toBeLessThan(64 * 1_048_576);
+  });
+
+  test('in a body that is announced as too large is refused before it comes', async () => {
+    const raw = `{"name":"x","data":"[]"}${' '.repeat(13 * 1_048_576)}`;
+    const answers = [
+      await person.api.send('POST', '/nocode/projects', { raw }),
+      await person.api.send('PATCH', `/nocode/projects/${await make(person.api)}`, { raw }),
+    ];
+    for (const answer of answers) {
+      expect(answer.expect(413).body).toMatchObject({ code: 'body_too_large', maxBytes: 13 * 1_048_576 });
+    }
+  });
+
   test('that is no JSON is refused at once, while it comes', async () => {
     const { status } = await endless('/api/v1/nocode/projects', '{"name":"x","data":"}', 'x'.repeat(65_536));
     expect(status).toBe(400);

@@ -184,6 +184,17 @@ describe('the body', () => {
     expect((await send(raw, type)).expect(status).body.code).toBe(code);
   });
 
+  test('must not be compressed', async () => {
+    const { raw, headers } = form(await zip({ 'index.html': 'before' }));
+    const send = (coding: string) =>
+      client.account.api.send('POST', `/pages/${site.id}/deploy`, {
+        raw,
+        headers: { ...headers, 'content-encoding': coding },
+      });
+    expect((await send('gzip')).expect(415).body.code).toBe('unsupported_encoding');
+    (await send('identity')).expect(201);
+  });
+
   test('may have other fields, and the file any name', async () => {
     const archive = await zip({ 'index.html': 'before' });
     const { raw } = form(archive, 'whatever');

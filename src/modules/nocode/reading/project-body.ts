@@ -49,6 +49,7 @@ class BodyReader {
   /** Raw text of the key under way at the outermost level, and the last one that was complete. */
   private key: string | null = null;
   private lastKey = '';
+  private hasData = false;
   private place: 'key' | 'value' | 'elsewhere' = 'elsewhere';
   private document: Document | undefined;
   private inDocument = false;
@@ -77,9 +78,8 @@ class BodyReader {
     for (let i = from; i < chunk.length; i++) {
       if (this.inText) this.textByte(chunk[i]!);
       else if (chunk[i] !== QUOTE) this.structureByte(chunk[i]!);
-      else if (this.place === 'value' && this.isData()) {
+      else if (this.place === 'value' && isData(this.lastKey)) {
         this.keep(chunk.subarray(from, i + 1));
-        // Of a field that is given twice the last one counts.
         this.document = new Document();
         this.inDocument = true;
         this.place = 'elsewhere';
@@ -96,7 +96,7 @@ class BodyReader {
   private textByte(byte: number): void {
     if (!this.escaped && byte === QUOTE) {
       this.inText = false;
-      if (this.key !== null) this.lastKey = this.key;
+      if (this.key !== null) this.endKey(this.key);
       return;
     }
     this.escaped = !this.escaped && byte === BACKSLASH;
@@ -115,14 +115,12 @@ class BodyReader {
     else if (this.depth === 1 && byte === 0x2c) this.place = 'key';
   }
 
-  private isData(): boolean {
-    if (this.lastKey === 'data') return true;
-    if (!this.lastKey.includes('\\')) return false;
-    try {
-      return JSON.parse(`"${this.lastKey}"`) === 'data';
-    } catch {
-      return false;
-    }
+  /** One document a body: each of them takes room of its own. */
+  private endKey(key: string): void {
+    this.lastKey = key;
+    if (!isData(key)) return;
+    if (this.hasData) throw badField('data', 'given_twice', 'data must be given once');
+    this.hasData = true;
   }
 
   private keep(bytes: Buffer): void {
@@ -155,6 +153,17 @@ class Document {
     // Spelled out at length it takes up to six times the room for the same text.
     const isPlain = literal.length <= 2 * text.length + QUOTES.length * 2;
     return { bytes: text.length, literal: isPlain ? literal : Buffer.from(JSON.stringify(text.toString('utf8'))) };
+  }
+}
+
+/** Whether a key's raw text spells `data`. */
+function isData(key: string): boolean {
+  if (key === 'data') return true;
+  if (!key.includes('\\')) return false;
+  try {
+    return JSON.parse(`"${key}"`) === 'data';
+  } catch {
+    return false;
   }
 }
 

@@ -18,7 +18,7 @@ const WIDEST = 4;
 
 /** Decodes one JSON string, from behind its opening quote, as its bytes come. */
 export class TextDecoder {
-  private decoded = new Uint8Array(65_536);
+  private decoded = new Uint8Array(1024);
   private length = 0;
   private state: 'plain' | 'escape' | 'hex' = 'plain';
   private digits = '';

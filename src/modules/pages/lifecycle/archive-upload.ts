@@ -5,7 +5,7 @@ import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { DomainError } from '../../../platform/errors/domain-error.js';
-import { bodyTooLarge } from '../../../platform/http/body.js';
+import { bodyTooLarge, refusedEncoding } from '../../../platform/http/body.js';
 import { pacedBody } from '../../../platform/http/paced-body.js';
 
 export const MAX_ARCHIVE_BYTES = 30 * 1024 * 1024;
@@ -30,8 +30,6 @@ const LIMITS = {
  */
 export async function receiveArchive(request: IncomingMessage, folder: string): Promise<FileHandle> {
   const parser = multipartParser(request);
-  const declared = Number(request.headers['content-length'] ?? 0);
-  if (declared > MAX_UPLOAD_BYTES) throw bodyTooLarge(MAX_ARCHIVE_BYTES);
   const file = await openNameless(folder);
   try {
     await new Reception(request, parser, file).complete();
@@ -80,10 +78,7 @@ class Reception {
   }
 
   private async *body(): AsyncGenerator<Buffer> {
-    let bytes = 0;
     for await (const chunk of pacedBody(this.request)) {
-      bytes += chunk.length;
-      if (bytes > MAX_UPLOAD_BYTES) this.refuse(bodyTooLarge(MAX_ARCHIVE_BYTES));
       if (this.fault !== undefined) throw this.fault;
       yield chunk;
     }
@@ -142,6 +137,8 @@ function multipartParser({ headers }: IncomingMessage): BusboyInstance {
       'The body must be multipart/form-data with the ZIP archive as a file.',
     );
   }
+  const refusal = refusedEncoding(headers['content-encoding']);
+  if (refusal) throw refusal;
   try {
     return new Busboy({
       headers: { 'content-type': type },
