@@ -1,4 +1,3 @@
-import pLimit from 'p-limit';
 import { Worker } from 'node:worker_threads';
 import type { BlobStoreOptions } from '../drivers/objects/blob-store.factory.js';
 import { BlobError, type BlobErrorCode, type BlobStore } from '../drivers/objects/blob-store.js';
@@ -20,15 +19,11 @@ export type PackOutcome =
   | { refused: Pick<ArchiveError, 'code' | 'detail'> }
   | { failed: { message: string; stack: string | undefined; store: BlobErrorCode | undefined } };
 
-/** More at once would only slow each other down, and whatever else runs here. */
-const AT_ONCE = 2;
 const LIMIT_MS = 60_000;
 const HEAP = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 16 };
 
 /** Has each archive unpacked by a thread of its own, which ends with it, or when it takes too long. */
 export class ThreadedPacker extends Packer {
-  private readonly slots = pLimit(AT_ONCE);
-
   /** `objects` leads to `blobs`, which no thread can be handed. */
   constructor(
     private readonly objects: BlobStoreOptions,
@@ -37,14 +32,12 @@ export class ThreadedPacker extends Packer {
     super();
   }
 
-  override pack(fd: number, blobId: string, limits: ArchiveLimits): Promise<PackSummary> {
-    return this.slots(() => this.run({ fd, blobId, limits, objects: this.objects }));
-  }
-
-  private async run(job: PackJob): Promise<PackSummary> {
+  override async pack(fd: number, blobId: string, limits: ArchiveLimits, signal: AbortSignal): Promise<PackSummary> {
+    signal.throwIfAborted();
+    const job: PackJob = { fd, blobId, limits, objects: this.objects };
     const thread = new Worker(new URL('./pack-thread.js', import.meta.url), { workerData: job, resourceLimits: HEAP });
     try {
-      const outcome = await outcomeOf(thread);
+      const outcome = await outcomeOf(thread, signal);
       if ('done' in outcome) return outcome.done;
       if ('refused' in outcome) throw new ArchiveError(outcome.refused.code, outcome.refused.detail);
       const { message, stack, store } = outcome.failed;
@@ -52,7 +45,7 @@ export class ThreadedPacker extends Packer {
     } catch (error) {
       await thread.terminate();
       // A thread that was ended has cleared away nothing.
-      await this.blobs.delete(job.blobId).catch(() => undefined);
+      await this.blobs.delete(blobId).catch(() => undefined);
       throw error;
     } finally {
       await thread.terminate();
@@ -60,15 +53,18 @@ export class ThreadedPacker extends Packer {
   }
 }
 
-function outcomeOf(thread: Worker): Promise<PackOutcome> {
+function outcomeOf(thread: Worker, signal: AbortSignal): Promise<PackOutcome> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(new PackingTooSlow('an archive took too long to unpack')), LIMIT_MS);
     const settle = <T>(how: (value: T) => void) => {
       return (value: T) => {
         clearTimeout(timer);
+        signal.removeEventListener('abort', abort);
         how(value);
       };
     };
+    const abort = () => settle(reject)(signal.reason);
+    signal.addEventListener('abort', abort, { once: true });
     thread.once('message', settle(resolve));
     thread.once('error', settle(reject));
     const died = settle(reject);

@@ -11,6 +11,7 @@ import { DomainCheck } from './domains/domain-check.service.js';
 import { DomainClaims } from './domains/domain-claims.service.js';
 import { DomainWatchWorker } from './domain-watch.worker.js';
 import { EdgeKeeperWorker } from './edge/edge-keeper.worker.js';
+import { DeployQueue } from './lifecycle/deploy-queue.js';
 import { SiteDeploys } from './lifecycle/site-deploys.js';
 import { CertificatePermission } from './serving/certificate-permission.service.js';
 import { SiteAnswers } from './serving/site-answer.reader.js';
@@ -37,6 +38,7 @@ import { SitesService } from './sites/sites.service.js';
     Publication,
     SitePublishing,
     DeploymentsService,
+    DeployQueue,
     SiteDeploys,
     SiteLookUps,
   ],

@@ -4,6 +4,7 @@ import { Caller } from '../../platform/auth/caller.decorator.js';
 import type { Principal } from '../../platform/auth/principal.js';
 import { Scope } from '../../platform/auth/scope.decorator.js';
 import { BodyLimit, StreamBody } from '../../platform/http/body.decorators.js';
+import { clientGone } from '../../platform/http/client-gone.js';
 import { IdParam } from '../../platform/http/id.pipe.js';
 import {
   ApiBody,
@@ -112,7 +113,7 @@ export abstract class PagesRoutes {
     @Req() request: Request,
     @Res({ passthrough: true }) response: Response,
   ): Promise<DeploymentView> {
-    const { deployment, timing } = await this.deploys.deploy(caller, id, request);
+    const { deployment, timing } = await this.deploys.deploy(caller, id, request, clientGone(response));
     const entries = Object.entries(timing).map(([what, ms]) => `${what};dur=${ms.toFixed(1)}`);
     response.setHeader('Server-Timing', entries.join(', '));
     return deployment;

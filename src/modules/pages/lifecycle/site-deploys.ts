@@ -14,6 +14,7 @@ import { SitePublishing } from '../deployments/site-publishing.service.js';
 import type { DeploymentView } from '../dto/deployment.dto.js';
 import { SiteRepository } from '../sites/site.repository.js';
 import { receiveArchive } from './archive-upload.js';
+import { DeployQueue } from './deploy-queue.js';
 import { Packer, PackingTooSlow } from './packer.js';
 
 const MEGABYTE = 1024 * 1024;
@@ -21,7 +22,7 @@ const MEGABYTE = 1024 * 1024;
 export interface Deployed {
   deployment: DeploymentView;
   /** Milliseconds by what they went to, for `Server-Timing`. */
-  timing: Record<'receive' | 'unpack' | 'compress' | 'publish', number>;
+  timing: Record<'receive' | 'wait' | 'unpack' | 'compress' | 'publish', number>;
 }
 
 /** Takes archives in, and shows them. Until a deployment is complete, what is shown is untouched. */
@@ -34,23 +35,34 @@ export class SiteDeploys {
     private readonly publishing: SitePublishing,
     private readonly blobs: BlobStore,
     private readonly packer: Packer,
+    private readonly queue: DeployQueue,
     private readonly log: AppLogger,
   ) {}
 
-  async deploy(caller: Principal, siteId: string, request: Request): Promise<Deployed> {
-    const began = performance.now();
+  /** Once the signal is aborted it is given up, unless it is being shown by then. */
+  async deploy(caller: Principal, siteId: string, request: Request, signal: AbortSignal): Promise<Deployed> {
     await this.sites.findOwned(this.database, caller.accountId, siteId);
+    return this.queue.deploying(caller.accountId, () => this.take(caller, siteId, request, signal));
+  }
+
+  private async take(caller: Principal, siteId: string, request: Request, signal: AbortSignal): Promise<Deployed> {
+    const began = performance.now();
     const archive = await receiveArchive(request, this.config.pagesTempDir);
     try {
       const received = performance.now();
-      const draft = await this.begin(caller, siteId);
-      const pack = await this.pack(archive.fd, draft);
+      let turn = received;
+      const { draft, pack } = await this.queue.packing(caller.accountId, signal, async () => {
+        turn = performance.now();
+        const draft = await this.begin(caller, siteId);
+        return { draft, pack: await this.pack(archive.fd, draft, signal) };
+      });
       const packed = performance.now();
-      const deployment = await this.publish(caller, draft, pack);
+      const deployment = await this.publish(caller, draft, pack, signal);
       const { compressing } = pack.ms;
       const timing = {
         receive: received - began,
-        unpack: packed - received - compressing,
+        wait: turn - received,
+        unpack: packed - turn - compressing,
         compress: compressing,
         publish: performance.now() - packed,
       };
@@ -73,19 +85,25 @@ export class SiteDeploys {
     });
   }
 
-  private async pack(fd: number, draft: Deployment): Promise<PackSummary> {
+  private async pack(fd: number, draft: Deployment, signal: AbortSignal): Promise<PackSummary> {
     const { pagesFileLimit, pagesInflatedLimitMb } = this.config;
     const limits = { entries: pagesFileLimit, inflatedBytes: pagesInflatedLimitMb * MEGABYTE };
     try {
-      return await this.packer.pack(fd, draft.blobId, limits);
+      return await this.packer.pack(fd, draft.blobId, limits, signal);
     } catch (error) {
       await this.giveUp(draft);
       throw asAnswer(error);
     }
   }
 
-  private async publish(caller: Principal, draft: Deployment, pack: PackSummary): Promise<DeploymentView> {
+  private async publish(
+    caller: Principal,
+    draft: Deployment,
+    pack: PackSummary,
+    signal: AbortSignal,
+  ): Promise<DeploymentView> {
     try {
+      signal.throwIfAborted();
       return await this.publishing.publish(caller, draft, pack);
     } catch (error) {
       await this.giveUp(draft);
