@@ -47,6 +47,10 @@ export class Plan {
   @Limit('site_deployments')
   siteDeployments!: number;
 
+  /** What all deployments together take in the object store, until they are removed there. */
+  @CountColumn('site_bytes', { unsigned: false })
+  siteBytes!: number;
+
   @Limit('machines')
   machines!: number;
 
@@ -73,6 +77,7 @@ export const PLAN_LIMITS = [
   'storageBytes',
   'sites',
   'siteDeployments',
+  'siteBytes',
   'machines',
   'machineSnapshots',
   'nocodeProjects',

@@ -18,7 +18,7 @@ export class PlansService {
   /** Changes some limits of a plan; accounts on it are held to them from their next request on. */
   async setLimits(name: string, limits: Partial<Record<PlanLimit, number>>): Promise<PlanView> {
     for (const [limit, value] of Object.entries(limits)) {
-      const max = limit === 'storageBytes' ? Number.MAX_SAFE_INTEGER : 2_147_483_647;
+      const max = limit.endsWith('Bytes') ? Number.MAX_SAFE_INTEGER : 2_147_483_647;
       if (!Number.isInteger(value) || value < 0 || value > max) {
         throw badField(limit, 'out_of_range', `${limit} must be an integer from 0 to ${max}.`);
       }

@@ -5,6 +5,7 @@ import { BlobsWorkerModule } from '../blobs/blobs.module.js';
 import { DeploymentRemoverWorker } from './deployment-remover.worker.js';
 import { DeploymentsService } from './deployments/deployments.service.js';
 import { Publication } from './deployments/publication.service.js';
+import { SiteQuota } from './deployments/site-quota.service.js';
 import { SitePublishing } from './deployments/site-publishing.service.js';
 import { CertificateObstacles } from './domains/certificate-obstacles.js';
 import { DomainCheck } from './domains/domain-check.service.js';
@@ -35,6 +36,7 @@ import { SitesService } from './sites/sites.service.js';
     SitesService,
     DomainCheck,
     DomainClaims,
+    SiteQuota,
     Publication,
     SitePublishing,
     DeploymentsService,

@@ -118,6 +118,7 @@ test('limits of a plan are changed one by one', async () => {
     storageBytes: 1_073_741_824,
     sites: 2,
     siteDeployments: 5,
+    siteBytes: 1_073_741_824,
     machines: 0,
     machineSnapshots: 2,
     nocodeProjects: 3,

@@ -13,7 +13,7 @@ const clients: PagesClient[] = [];
 beforeAll(async () => {
   berth = await startBerth({ processes: [['api']] });
   // Text of two letters takes brotli longest.
-  const text = () => Buffer.from(randomBytes(2_000_000).map((byte) => 0x61 + (byte & 1)));
+  const text = () => Buffer.from(randomBytes(1_500_000).map((byte) => 0x61 + (byte & 1)));
   slow = await zip({ 'index.html': 'slow', 'a.txt': text(), 'b.txt': text() });
 });
 afterAll(async () => {

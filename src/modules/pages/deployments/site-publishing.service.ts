@@ -4,7 +4,6 @@ import type { Principal } from '../../../platform/auth/principal.js';
 import { Database } from '../../../platform/database/database.js';
 import { unavailable } from '../../../platform/errors/domain-error.js';
 import { actorOf, EventRecorder } from '../../../platform/events/event-recorder.js';
-import { QuotaLock } from '../../accounts/quota-lock.service.js';
 import type { PackSummary } from '../archive/pack.js';
 import type { DeploymentView } from '../dto/deployment.dto.js';
 import { SiteLookUps } from '../serving/site-look-ups.service.js';
@@ -12,6 +11,7 @@ import { SiteRepository } from '../sites/site.repository.js';
 import { SiteViews } from '../sites/site-views.service.js';
 import { Deployment } from './deployment.entity.js';
 import { Publication } from './publication.service.js';
+import { SiteQuota } from './site-quota.service.js';
 
 /** Makes a complete pack what its site shows. */
 @Injectable()
@@ -20,7 +20,7 @@ export class SitePublishing {
     private readonly database: Database,
     private readonly sites: SiteRepository,
     private readonly views: SiteViews,
-    private readonly quota: QuotaLock,
+    private readonly quota: SiteQuota,
     private readonly publication: Publication,
     private readonly events: EventRecorder,
     private readonly lookUps: SiteLookUps,
@@ -30,7 +30,7 @@ export class SitePublishing {
     const { accountId } = caller;
     const { files, bytes, warnings, manifest } = pack;
     const view = await this.database.transaction(async (tx) => {
-      const { siteDeployments } = await this.quota.peek(tx, accountId);
+      const plan = await this.quota.acquire(tx, accountId, manifest.at + manifest.bytes);
       // Deployments of one site that come together are shown one after the other.
       const site = await this.sites.lockOwned(tx, accountId, siteId);
       const now = new Date();
@@ -42,7 +42,7 @@ export class SitePublishing {
       );
       if (affected !== 1) throw unavailable('deployment', new Error('the deployment was given up meanwhile'));
       await this.publication.publish(tx, site, id, now);
-      await this.publication.prune(tx, site, siteDeployments, now);
+      await this.publication.prune(tx, site, plan, now);
       const properties = { deployment: id, files, bytes };
       const event = 'site:deployment.publish';
       await this.events.record(tx, { accountId, resourceId: siteId, event, properties, ...actorOf(caller) });

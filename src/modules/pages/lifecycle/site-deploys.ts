@@ -10,6 +10,7 @@ import { AppLogger } from '../../../platform/observability/logger.js';
 import { ArchiveError } from '../archive/archive-error.js';
 import type { PackSummary } from '../archive/pack.js';
 import { Deployment } from '../deployments/deployment.entity.js';
+import { SiteQuota } from '../deployments/site-quota.service.js';
 import { SitePublishing } from '../deployments/site-publishing.service.js';
 import type { DeploymentView } from '../dto/deployment.dto.js';
 import { SiteRepository } from '../sites/site.repository.js';
@@ -32,6 +33,7 @@ export class SiteDeploys {
     private readonly database: Database,
     private readonly config: Config,
     private readonly sites: SiteRepository,
+    private readonly quota: SiteQuota,
     private readonly publishing: SitePublishing,
     private readonly blobs: BlobStore,
     private readonly packer: Packer,
@@ -72,9 +74,10 @@ export class SiteDeploys {
     }
   }
 
-  /** The row that owns the pack while it is being written. */
+  /** The row that owns the pack while it is being written. How large that becomes is not known yet; only a full plan is. */
   private async begin({ accountId }: Principal, siteId: string): Promise<Deployment> {
     return this.database.transaction(async (tx) => {
+      await this.quota.acquire(tx, accountId, 1);
       await this.sites.lockOwned(tx, accountId, siteId);
       const empty = { manifestAt: 0, manifestBytes: 0, files: 0, bytes: 0, warnings: [] };
       const times = { retiredAt: null, discardedAt: null, createdAt: new Date() };
