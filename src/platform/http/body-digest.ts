@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 
 const DIGEST = Symbol('berth:body-digest');
 
-type Carrier = IncomingMessage & { [DIGEST]?: BodyDigest };
+type Carrier = IncomingMessage & { [DIGEST]?: BodyDigest | undefined };
 
 interface BodyDigest {
   update(chunk: Buffer): void;
@@ -75,9 +75,14 @@ export function digestBody(request: IncomingMessage): void {
   (request as Carrier)[DIGEST] = digest;
   const push = request.push.bind(request);
   request.push = (chunk: Buffer | null, encoding?: BufferEncoding) => {
-    if (chunk !== null) digest.update(chunk);
+    if (chunk !== null && (request as Carrier)[DIGEST]) digest.update(chunk);
     return push(chunk, encoding);
   };
+}
+
+/** For a request that was refused: what is still to come of its body costs nothing. */
+export function leaveUndigested(request: IncomingMessage): void {
+  (request as Carrier)[DIGEST] = undefined;
 }
 
 /** The digest of the body, in hex; only what has arrived counts, so ask once the request is complete. */

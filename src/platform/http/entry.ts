@@ -1,7 +1,7 @@
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import type { RequestLog } from '../observability/request-log.js';
 import { newRequestId, runInContext } from '../observability/request-context.js';
-import { digestBody } from './body-digest.js';
+import { digestBody, leaveUndigested } from './body-digest.js';
 import type { ClientAddresses } from './client-address.js';
 import { cutOffLateBody } from './drain.js';
 import { IDEMPOTENCY_HEADER } from './idempotency.js';
@@ -50,6 +50,7 @@ export function entry({ addresses, limiter, headers, log, shutdown, anticipate }
       }
       limiter.admit(request, response, anticipate && (() => anticipate(request))).then((admitted) => {
         if (admitted) next();
+        else leaveUndigested(request);
       }, next);
     });
   };
