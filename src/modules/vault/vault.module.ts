@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { NotificationsModule } from '../notifications/notifications.module.js';
 import { ServerRowsModule } from '../servers/server-rows.module.js';
 import { VaultKeys } from './keys/vault-keys.service.js';
+import { KeyLists } from './reads/key-lists.service.js';
 import { NodeReads } from './reads/node-reads.service.js';
 import { ReadLogCleanerWorker } from './reads/read-log-cleaner.worker.js';
 import { ReadLog } from './reads/read-log.service.js';
@@ -32,6 +33,7 @@ import { VaultService } from './vault.service.js';
     ConsultableSecrets,
     VaultStore,
     LastReads,
+    KeyLists,
     ReadLog,
     AddressLock,
     TokenLookUp,

@@ -79,11 +79,11 @@ export class VaultService {
   async access(caller: Principal, serverId: string): Promise<SecretReadView[]> {
     await this.mustOwn(caller, serverId);
     const reads = await this.readLog.latest(serverId);
-    return reads.map(({ at, via, address, keysServed, refused, repeated }) => ({
+    return reads.map(({ at, via, address, names, refused, repeated }) => ({
       at,
       via,
       address,
-      keys: keysServed === '' ? [] : keysServed.split(','),
+      keys: names?.split(',') ?? [],
       refused: refused !== null,
       reason: repeated > 1 ? `${refused}, ${repeated} times` : refused,
     }));

@@ -4,7 +4,6 @@ import { DiscordNotifier } from '../../../src/drivers/notifier/discord/discord-n
 import { ChatAddressService } from '../../../src/modules/accounts/chat-address.service.js';
 import { NotificationSenderWorker } from '../../../src/modules/notifications/notification-sender.worker.js';
 import { NotificationsWorkerModule } from '../../../src/modules/notifications/notifications.module.js';
-import { ReadLogCleanerWorker } from '../../../src/modules/vault/reads/read-log-cleaner.worker.js';
 import { SecretReminderWorker } from '../../../src/modules/vault/reminders/secret-reminder.worker.js';
 import { VaultWorkerModule } from '../../../src/modules/vault/vault.module.js';
 import { until } from '../../support/until.js';
@@ -107,25 +106,4 @@ test('secrets of the account are reminded of, deleted ones and those without a d
   await look();
   expect(await sent()).toEqual([expect.stringContaining('The secret SHARED of your account expires today')]);
   await app.vault.delete(app.caller, null, secret.id);
-});
-
-test('reads of the last 30 days are kept, and the last thousand of any age', async () => {
-  const other = await app.makeServer();
-  const rows = (server: string, count: number, days: number): unknown[][] =>
-    Array.from({ length: count }, () => [
-      server,
-      'token',
-      '192.0.2.1',
-      '',
-      1,
-      new Date(Date.now() - days * 86_400_000),
-    ]);
-  await app.query('INSERT INTO vault_reads (server_id, via, address, keys_served, repeated, at) VALUES ?', [
-    [...rows(id, 700, 60), ...rows(id, 900, 40), ...rows(id, 300, 1), ...rows(other, 900, 400)],
-  ]);
-  const cleaner = workers[0]!.get(ReadLogCleanerWorker);
-  expect(await cleaner.pass()).toBe(900);
-  expect(await cleaner.pass()).toBe(0);
-  const counts = await app.query('SELECT COUNT(*) AS n FROM vault_reads GROUP BY server_id ORDER BY n');
-  expect(counts.map(({ n }) => Number(n))).toEqual([900, 1000]);
 });

@@ -3,15 +3,28 @@ import { Batcher } from '../../../platform/batching/batcher.js';
 import { Database } from '../../../platform/database/database.js';
 import { AppLogger } from '../../../platform/observability/logger.js';
 import { SHOWN_READS } from '../vault-rules.js';
+import { byHash, keyListOf, KeyLists, type KeyList } from './key-lists.service.js';
 import type { NewRead } from './new-read.js';
 import { RefusalFlood } from './refusal-flood.js';
-import { VaultReadRecord } from './vault-read.entity.js';
+import type { VaultReadRecord } from './vault-read.entity.js';
 
-export type ShownRead = Pick<VaultReadRecord, 'at' | 'via' | 'address' | 'keysServed' | 'refused' | 'repeated'>;
+export type ShownRead = Pick<VaultReadRecord, 'at' | 'via' | 'address' | 'refused' | 'repeated'> & {
+  /** Comma list. */
+  names: string | null;
+};
+
+interface Entry {
+  row: unknown[];
+  list: KeyList | null;
+}
 
 const INSERT = `
-  INSERT INTO vault_reads (server_id, read_id, via, address, refused, keys_served, repeated, at) VALUES ?
+  INSERT INTO vault_reads (server_id, read_id, via, address, refused, repeated, at, key_list) VALUES ?
   ON DUPLICATE KEY UPDATE id = id`;
+const LATEST = `
+  SELECT r.at, r.via, r.address, r.refused, r.repeated, l.names
+    FROM vault_reads r LEFT JOIN vault_key_lists l ON l.hash = r.key_list
+   WHERE r.server_id = ? ORDER BY r.at DESC, r.id DESC LIMIT ${SHOWN_READS}`;
 const BATCH = 200;
 
 /**
@@ -20,35 +33,32 @@ const BATCH = 200;
  */
 @Injectable()
 export class ReadLog implements BeforeApplicationShutdown {
-  private readonly batches = new Batcher((rows: unknown[][]) => this.write(rows), { items: BATCH, atOnce: 2 });
+  private readonly batches = new Batcher((entries: Entry[]) => this.write(entries), { items: BATCH, atOnce: 2 });
   private readonly flood = new RefusalFlood((read, repeated) => this.writeFlood(read, repeated));
 
   constructor(
     private readonly database: Database,
+    private readonly lists: KeyLists,
     private readonly log: AppLogger,
   ) {}
 
   /** Resolves when it is recorded. */
   async record(read: NewRead): Promise<void> {
     if (read.refused !== null && this.flood.absorbs(read)) return;
-    await this.batches.add(rowOf(read, 1));
+    await this.batches.add(entryOf(read, 1));
   }
 
-  /** All in one transaction. Those that are recorded already stay as they are. */
+  /** All in one statement. Those that are recorded already stay as they are. */
   async recordAll(reads: readonly NewRead[]): Promise<void> {
-    const rows = reads
+    const entries = reads
       .filter((read) => read.refused === null || !this.flood.absorbs(read))
-      .map((read) => rowOf(read, 1));
-    if (rows.length > 0) await this.write(rows);
+      .map((read) => entryOf(read, 1));
+    if (entries.length > 0) await this.write(entries);
   }
 
   /** The newest first. */
   latest(serverId: string): Promise<ShownRead[]> {
-    return this.database.manager.find(VaultReadRecord, {
-      where: { serverId },
-      order: { at: 'DESC', id: 'DESC' },
-      take: SHOWN_READS,
-    });
+    return this.database.manager.query<ShownRead[]>(LATEST, [serverId]);
   }
 
   async beforeApplicationShutdown(): Promise<void> {
@@ -56,27 +66,51 @@ export class ReadLog implements BeforeApplicationShutdown {
     await this.batches.idle();
   }
 
-  private async write(rows: unknown[][]): Promise<void[]> {
+  private async write(entries: Entry[]): Promise<void[]> {
     try {
-      await this.database.manager.query(INSERT, [rows]);
+      await this.insert(entries);
     } catch (error) {
-      // One of the services was deleted in this moment: its read is not the others' affair.
-      if ((error as { code?: string }).code !== 'ER_NO_REFERENCED_ROW_2' || rows.length === 1) throw error;
-      for (const row of rows) await this.write([row]).catch(() => undefined);
+      if (!refersToNothing(error)) throw error;
+      await this.writeEach(entries);
     }
-    return rows.map(() => undefined);
+    return entries.map(() => undefined);
+  }
+
+  /** After one of the services was deleted in this moment: its read is not the others' affair. */
+  private async writeEach(entries: Entry[]): Promise<void> {
+    this.lists.forget();
+    for (const entry of entries) {
+      try {
+        await this.insert([entry]);
+      } catch (error) {
+        if (entries.length === 1 || !refersToNothing(error)) throw error;
+      }
+    }
+  }
+
+  private async insert(entries: Entry[]): Promise<void> {
+    const ordered = entries.toSorted((one, other) => byHash(one.list, other.list));
+    await this.lists.store(ordered.flatMap(({ list }) => list ?? []));
+    await this.database.manager.query(INSERT, [ordered.map(({ row, list }) => [...row, list?.hash ?? null])]);
   }
 
   private async writeFlood(read: NewRead, repeated: number): Promise<void> {
     try {
-      await this.write([rowOf(read, repeated)]);
+      await this.write([entryOf(read, repeated)]);
     } catch (err) {
       this.log.warn({ err, serverId: read.serverId, repeated }, 'Refused reads of secrets could not be recorded');
     }
   }
 }
 
-function rowOf(read: NewRead, repeated: number): unknown[] {
+function entryOf(read: NewRead, repeated: number): Entry {
   const { serverId, readId = null, via, address, refused, keys, at = new Date() } = read;
-  return [serverId, readId, via, address, refused, refused === null ? keys.join(',') : '', repeated, at];
+  return {
+    row: [serverId, readId, via, address, refused, repeated, at],
+    list: refused === null ? keyListOf(keys) : null,
+  };
+}
+
+function refersToNothing(error: unknown): boolean {
+  return (error as { code?: string }).code === 'ER_NO_REFERENCED_ROW_2';
 }

@@ -30,9 +30,11 @@ export class VaultReadRecord {
   @AsciiColumn('refused', 64, { nullable: true })
   refused!: string | null;
 
-  /** Comma list. */
-  @Column({ name: 'keys_served', type: 'text', charset: 'ascii', collation: 'ascii_bin' })
-  keysServed!: string;
+  /** What was served; null when that is nothing. */
+  @Index('ix_vault_reads_key_list')
+  @ForeignKey('vault_key_lists', { name: 'fk_vault_reads_key_list' })
+  @Column({ name: 'key_list', type: 'binary', length: 16, nullable: true })
+  keyList!: Buffer | null;
 
   /** How many refusals of one kind this row stands for. */
   @Column({ name: 'repeated', type: 'int' })
