@@ -63,8 +63,9 @@ test('refusals of one address get sixty records a minute, the rest are counted i
   expect(await recorded()).toBe(61);
   await app.api.get(ReadLog).beforeApplicationShutdown();
   expect(await recorded()).toBe(62);
-  const [latest] = await app.vault.access(app.caller, id);
-  expect(latest).toMatchObject({ address: '198.51.100.7', refused: true, reason: 'address_lock, 140 times', keys: [] });
+  const [latest, counted] = await app.vault.access(app.caller, id);
+  expect(latest).toMatchObject({ address: '198.51.100.8', refused: true, reason: 'address_lock', keys: [] });
+  expect(counted).toMatchObject({ address: '198.51.100.7', refused: true, reason: 'address_lock, 140 times', keys: [] });
   expect(await read()).toEqual(['A']);
 });
 
