@@ -7,8 +7,16 @@ import { ServerDirectory } from '../servers/server-directory.service.js';
 import type { PutSecretDto, SecretReadView, SecretValueView, SecretView } from './dto/vault.dto.js';
 import { ReadLog } from './reads/read-log.service.js';
 import { ConsultableSecrets } from './store/consultable-secrets.service.js';
+import { LastReads } from './store/last-reads.service.js';
 import { accountScope, scopeOf, serverScope, type ScopeOwner } from './store/scope-name.js';
 import { VaultStore, type SecretRow } from './store/vault-store.service.js';
+
+/** Services that are given a secret of their account: those that have none of that name themselves. */
+const READERS = `
+  SELECT id FROM servers s
+   WHERE account_id = ? AND status <> 'DELETING' AND NOT EXISTS (
+     SELECT 1 FROM vault_secrets
+      WHERE scope = CONCAT('srv:', s.id) AND key_name = ? AND deleted_at IS NULL)`;
 
 /** What account holders do with their secrets: those of one service, or, without one, those of the whole account. */
 @Injectable()
@@ -19,6 +27,7 @@ export class VaultService {
     private readonly store: VaultStore,
     private readonly consultable: ConsultableSecrets,
     private readonly readLog: ReadLog,
+    private readonly lastReads: LastReads,
     private readonly events: EventRecorder,
   ) {}
 
@@ -54,7 +63,10 @@ export class VaultService {
     return viewOf(await this.store.seal(ownerOf(caller, serverId), caller, id));
   }
 
-  /** Shows a consultable value, for the panel. It is a read like any other, and recorded before it is shown. */
+  /**
+   * Shows a consultable value, for the panel. It is a read like any other, and recorded before it is shown; that of an
+   * account's secret in the log of each service that reads it.
+   */
   async reveal(caller: Principal, serverId: string | null, id: string): Promise<SecretValueView> {
     await this.mustOwn(caller, serverId);
     const scope = scopeOf(ownerOf(caller, serverId));
@@ -72,8 +84,12 @@ export class VaultService {
         ...actorOf(caller),
       }),
     );
-    if (serverId !== null) await this.readLog.record({ serverId, via: 'panel', address, refused: null, keys: [key] });
-    return { id, key, value: await this.consultable.open(found) };
+    const readers = serverId === null ? await this.readersOf(accountId, key) : [serverId];
+    const read = { via: 'panel', address, refused: null, keys: [key] } as const;
+    await this.readLog.recordAll(readers.map((reader) => ({ serverId: reader, ...read })));
+    const value = await this.consultable.open(found);
+    this.lastReads.note([id]);
+    return { id, key, value };
   }
 
   async access(caller: Principal, serverId: string): Promise<SecretReadView[]> {
@@ -87,6 +103,11 @@ export class VaultService {
       refused: refused !== null,
       reason: repeated > 1 ? `${refused}, ${repeated} times` : refused,
     }));
+  }
+
+  private async readersOf(accountId: string, key: string): Promise<string[]> {
+    const rows = await this.database.manager.query<{ id: string }[]>(READERS, [accountId, key]);
+    return rows.map(({ id }) => id);
   }
 
   private async mustOwn({ accountId }: Principal, serverId: string | null): Promise<void> {

@@ -65,7 +65,12 @@ test('refusals of one address get sixty records a minute, the rest are counted i
   expect(await recorded()).toBe(62);
   const [latest, counted] = await app.vault.access(app.caller, id);
   expect(latest).toMatchObject({ address: '198.51.100.8', refused: true, reason: 'address_lock', keys: [] });
-  expect(counted).toMatchObject({ address: '198.51.100.7', refused: true, reason: 'address_lock, 140 times', keys: [] });
+  expect(counted).toMatchObject({
+    address: '198.51.100.7',
+    refused: true,
+    reason: 'address_lock, 140 times',
+    keys: [],
+  });
   expect(await read()).toEqual(['A']);
 });
 
