@@ -9,6 +9,7 @@ import { createConnection, type Connection } from 'mysql2/promise';
 import { Pool } from 'undici';
 import { AccountsService } from '../../src/modules/accounts/accounts.service.js';
 import { ApiKeysService } from '../../src/modules/accounts/api-keys.service.js';
+import { QuotaLock } from '../../src/modules/accounts/quota-lock.service.js';
 import { ENTITIES } from '../../src/modules/entities.js';
 import { NodesService } from '../../src/modules/nodes/nodes.service.js';
 import { readSecretFile, loadConfig } from '../../src/config/config.js';
@@ -187,7 +188,7 @@ export class Berth {
   }
 
   private get keys(): ApiKeysService {
-    return new ApiKeysService(this.database.database, new EventRecorder(this.database.database));
+    return new ApiKeysService(this.database.database, new EventRecorder(this.database.database), new QuotaLock());
   }
 }
 

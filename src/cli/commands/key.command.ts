@@ -71,15 +71,22 @@ function commaList(text: string): string[] {
 }
 
 async function withKeys<T>(work: (keys: ApiKeysService, accounts: AccountsService) => Promise<T>): Promise<T> {
-  const [{ ACCOUNT_ENTITIES }, { AccountsService }, { ApiKeysService }, { ActivityEvent }, { EventRecorder }] =
-    await Promise.all([
-      import('../../modules/accounts/account-entities.js'),
-      import('../../modules/accounts/accounts.service.js'),
-      import('../../modules/accounts/api-keys.service.js'),
-      import('../../platform/events/activity-event.entity.js'),
-      import('../../platform/events/event-recorder.js'),
-    ]);
+  const [
+    { ACCOUNT_ENTITIES },
+    { AccountsService },
+    { ApiKeysService },
+    { QuotaLock },
+    { ActivityEvent },
+    { EventRecorder },
+  ] = await Promise.all([
+    import('../../modules/accounts/account-entities.js'),
+    import('../../modules/accounts/accounts.service.js'),
+    import('../../modules/accounts/api-keys.service.js'),
+    import('../../modules/accounts/quota-lock.service.js'),
+    import('../../platform/events/activity-event.entity.js'),
+    import('../../platform/events/event-recorder.js'),
+  ]);
   return withDatabase([...ACCOUNT_ENTITIES, ActivityEvent], (database) =>
-    work(new ApiKeysService(database, new EventRecorder(database)), new AccountsService(database)),
+    work(new ApiKeysService(database, new EventRecorder(database), new QuotaLock()), new AccountsService(database)),
   );
 }

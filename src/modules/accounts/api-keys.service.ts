@@ -1,13 +1,18 @@
 import { Injectable } from '@nestjs/common';
-import { LessThan } from 'typeorm';
+import { IsNull, LessThan, MoreThan } from 'typeorm';
 import { API_SCOPES, type ApiScope } from '../../platform/auth/principal.js';
-import { Database } from '../../platform/database/database.js';
-import { badField, notFound } from '../../platform/errors/domain-error.js';
+import { Database, type Tx } from '../../platform/database/database.js';
+import { badField, notFound, quotaExceeded } from '../../platform/errors/domain-error.js';
 import { EventRecorder, type NewEvent } from '../../platform/events/event-recorder.js';
+import { canonicalEntry } from '../../platform/http/client-address.js';
 import { newId } from '../../platform/ids/id.js';
-import { Account } from './account.entity.js';
 import { freshKey, isAddressOrRange } from './api-key.js';
 import { ApiKey } from './api-key.entity.js';
+import { QuotaLock } from './quota-lock.service.js';
+
+/** Keys of an account that are neither revoked nor expired. */
+const MAX_LIVE_KEYS = 100;
+const LAST_EXPIRY = Date.UTC(9999, 0);
 
 export interface NewApiKey {
   name?: string | null;
@@ -37,6 +42,7 @@ export class ApiKeysService {
   constructor(
     private readonly database: Database,
     private readonly events: EventRecorder,
+    private readonly quota: QuotaLock,
   ) {}
 
   /** The answer is the only place where the clear key ever stands. */
@@ -56,7 +62,9 @@ export class ApiKeysService {
       createdAt: new Date(),
     };
     await this.database.transaction(async (tx) => {
-      if (!(await tx.manager.existsBy(Account, { id: accountId }))) throw notFound();
+      await this.quota.acquire(tx, accountId);
+      const used = await this.countLive(tx, accountId);
+      if (used >= MAX_LIVE_KEYS) throw quotaExceeded({ name: 'apiKeys', allowed: MAX_LIVE_KEYS, used, requested: 1 });
       await tx.manager.insert(ApiKey, row);
       const properties = { prefix, scopes: row.scopes };
       await this.events.record(tx, { ...by, accountId, resourceId: row.id, event: 'user:api-key.create', properties });
@@ -83,6 +91,14 @@ export class ApiKeysService {
   /** For the operator, who need not say whose key it is. */
   revokeAny(id: string, by: ChangedBy): Promise<ApiKeyView> {
     return this.revokeWhere({ id }, by);
+  }
+
+  private countLive({ manager }: Tx, accountId: string): Promise<number> {
+    const live = { accountId, revokedAt: IsNull() };
+    return manager.countBy(ApiKey, [
+      { ...live, expiresAt: IsNull() },
+      { ...live, expiresAt: MoreThan(new Date()) },
+    ]);
   }
 
   private revokeWhere(where: { id: string; accountId?: string }, by: ChangedBy): Promise<ApiKeyView> {
@@ -116,9 +132,9 @@ function scopesOf(scopes: readonly ApiScope[]): ApiScope[] {
 function expiryOf(expiresAt: Date | null): Date | null {
   if (expiresAt === null) return null;
   const time = expiresAt.getTime();
-  if (Number.isNaN(time) || time <= Date.now() || time >= Date.UTC(9999, 0)) {
-    throw badField('expiresAt', 'not_in_future', 'expiresAt must be a moment in the future.');
-  }
+  if (Number.isNaN(time)) throw badField('expiresAt', 'date', 'expiresAt must be a moment.');
+  if (time <= Date.now()) throw badField('expiresAt', 'not_in_future', 'expiresAt must be a moment in the future.');
+  if (time >= LAST_EXPIRY) throw badField('expiresAt', 'too_far', 'expiresAt must lie before the year 9999.');
   return expiresAt;
 }
 
@@ -128,7 +144,7 @@ function addressesOf(addresses: readonly string[] | null): string[] | null {
   const bad = addresses.findIndex((address) => !isAddressOrRange(address));
   if (bad >= 0)
     throw badField('allowedAddresses', 'malformed', `Entry ${bad + 1} is neither an IP address nor a range.`);
-  return [...addresses];
+  return addresses.map(canonicalEntry);
 }
 
 function apiKeyView(key: ApiKey): ApiKeyView {

@@ -32,7 +32,10 @@ export class KeysPanelController {
   @Post()
   @Scope('write')
   @NotIdempotent()
-  @ApiOperation({ summary: 'Make an API key; the answer is the only place that shows it' })
+  @ApiOperation({
+    summary: 'Make an API key; the answer is the only place that shows it',
+    description: 'At most 100 that are neither revoked nor expired.',
+  })
   @ApiCreatedResponse({ type: CreatedApiKeyDto })
   create(@Caller() caller: Principal, @Body() body: CreateApiKeyDto): Promise<CreatedApiKeyDto> {
     const expiresAt = body.expiresAt ? new Date(body.expiresAt) : null;

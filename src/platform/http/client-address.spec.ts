@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { addressBucket, canonicalAddress, ClientAddresses } from './client-address.js';
+import { addressBucket, AddressSet, canonicalAddress, canonicalEntry, ClientAddresses } from './client-address.js';
 
 function request(peer: string, forwarded?: string | string[]): IncomingMessage {
   return { socket: { remoteAddress: peer }, headers: { 'x-forwarded-for': forwarded } } as unknown as IncomingMessage;
@@ -19,6 +19,24 @@ test.each([
   ['localhost', undefined],
 ])('%s is spelled %s', (text, expected) => {
   expect(canonicalAddress(text)).toBe(expected);
+});
+
+test.each([
+  ['::ffff:127.0.0.1', '127.0.0.1'],
+  ['::FFFF:7f00:1', '127.0.0.1'],
+  ['::ffff:10.0.0.0/104', '10.0.0.0/8'],
+  ['::ffff:0:0/96', '0.0.0.0/0'],
+  ['::ffff:0.0.0.0/95', '::ffff:0.0.0.0/95'],
+  ['10.0.0.0/8', '10.0.0.0/8'],
+  ['2001:DB8:0::/32', '2001:db8::/32'],
+  ['::/0', '::/0'],
+])('the entry %s is spelled %s', (entry, expected) => {
+  expect(canonicalEntry(entry)).toBe(expected);
+});
+
+test('a set holds the addresses of a mapped range', () => {
+  const set = new AddressSet(['::ffff:10.0.0.0/104', '::ffff:192.0.2.1']);
+  expect(['10.1.2.3', '192.0.2.1', '11.0.0.1'].map((address) => set.has(address))).toEqual([true, true, false]);
 });
 
 test.each([

@@ -24,14 +24,25 @@ export function canonicalAddress(text: string): string | undefined {
   return isIP(address) === 6 ? normalizeIp(address, 128).replace(/\/128$/, '') : undefined;
 }
 
+const MAPPED_BITS = 96;
+
+/** The same for an entry that is an address or a range in CIDR notation. */
+export function canonicalEntry(entry: string): string {
+  const [text, bits] = entry.split('/') as [string, string | undefined];
+  const address = canonicalAddress(text) ?? text;
+  if (bits === undefined) return address;
+  if (isIPv4(address) === isIPv4(text)) return `${address}/${bits}`;
+  // A range that is wider than all of the mapped IPv4 addresses holds others besides.
+  return Number(bits) < MAPPED_BITS ? entry : `${address}/${Number(bits) - MAPPED_BITS}`;
+}
+
 /** Addresses and ranges in CIDR notation, whatever spelling they come in. */
 export class AddressSet {
   private readonly list = new BlockList();
 
   constructor(entries: readonly string[]) {
     for (const entry of entries) {
-      const [text, bits] = entry.split('/') as [string, string | undefined];
-      const address = bits === undefined ? (canonicalAddress(text) ?? text) : text;
+      const [address, bits] = canonicalEntry(entry).split('/') as [string, string | undefined];
       const family = isIPv4(address) ? 'ipv4' : 'ipv6';
       if (bits === undefined) this.list.addAddress(address, family);
       else this.list.addSubnet(address, Number(bits), family);

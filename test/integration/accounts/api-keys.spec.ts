@@ -4,6 +4,7 @@ import { PublicApi } from '../../../src/platform/auth/public-api.decorator.js';
 import { Scope } from '../../../src/platform/auth/scope.decorator.js';
 import { AccountsService } from '../../../src/modules/accounts/accounts.service.js';
 import { ApiKeysService, type NewApiKey } from '../../../src/modules/accounts/api-keys.service.js';
+import { QuotaLock } from '../../../src/modules/accounts/quota-lock.service.js';
 import { EventRecorder, SYSTEM } from '../../../src/platform/events/event-recorder.js';
 import { TestDatabase } from '../../support/database.js';
 import { type AccountApp, ENTITIES, startAccountApp } from './account-app.js';
@@ -27,7 +28,7 @@ beforeAll(async () => {
   db = await TestDatabase.create(ENTITIES);
   app = await startAccountApp(db.url, {}, [ThingsController]);
   accounts = new AccountsService(db.database);
-  keys = new ApiKeysService(db.database, new EventRecorder(db.database));
+  keys = new ApiKeysService(db.database, new EventRecorder(db.database), new QuotaLock());
   accountId = (await accounts.create({ username: 'alice', email: 'alice@example.test' })).id;
 });
 
@@ -135,6 +136,40 @@ test('a token in the query beside a valid header does not matter', async () => {
 test('an address-limited key works from its addresses', async () => {
   const { key } = await makeKey({ allowedAddresses: ['192.0.2.7', '127.0.0.0/8'] });
   expect((await me(`Bearer ${key}`)).status).toBe(200);
+});
+
+test.each(['::ffff:127.0.0.1', '::FFFF:7f00:1', '::ffff:127.0.0.0/104'])(
+  'a key limited to %s works from IPv4 addresses',
+  async (address) => {
+    const { key } = await makeKey({ allowedAddresses: [address] });
+    expect((await me(`Bearer ${key}`)).status).toBe(200);
+  },
+);
+
+test.each([
+  [new Date(Date.now() - 1000), 'not_in_future'],
+  [new Date('9999-12-31T00:00:00Z'), 'too_far'],
+  [new Date('never'), 'date'],
+])('a key that expires at %s is refused: %s', async (expiresAt, code) => {
+  await expect(makeKey({ expiresAt })).rejects.toMatchObject({ extra: { errors: [{ field: 'expiresAt', code }] } });
+});
+
+test('an account has at most a hundred live keys, however many are asked for at once', async () => {
+  const { id } = await accounts.create({ username: 'hoarder', email: 'hoarder@example.test' });
+  const expired = await keys.create(id, {}, SYSTEM);
+  await db.query('UPDATE api_keys SET expires_at = ? WHERE id = ?', [new Date(Date.now() - 1), expired.id]);
+  const first = await keys.create(id, { expiresAt: new Date(Date.now() + 3_600_000) }, SYSTEM);
+  for (let n = 1; n < 97; n++) await keys.create(id, {}, SYSTEM);
+  const made = await Promise.allSettled(Array.from({ length: 8 }, () => keys.create(id, {}, SYSTEM)));
+  expect(made.filter(({ status }) => status === 'fulfilled')).toHaveLength(3);
+  const limit = { name: 'apiKeys', allowed: 100, used: 100, requested: 1 };
+  await expect(keys.create(id, {}, SYSTEM)).rejects.toMatchObject({
+    kind: 'forbidden',
+    code: 'quota_exceeded',
+    extra: { members: { limit } },
+  });
+  await keys.revoke(id, first.id, SYSTEM);
+  await keys.create(id, {}, SYSTEM);
 });
 
 test('a key without write is refused on a write route before the body is looked at, and may read', async () => {

@@ -1,5 +1,6 @@
 import { AccountsService } from '../../../src/modules/accounts/accounts.service.js';
 import { ApiKeysService } from '../../../src/modules/accounts/api-keys.service.js';
+import { QuotaLock } from '../../../src/modules/accounts/quota-lock.service.js';
 import { EventRecorder, SYSTEM } from '../../../src/platform/events/event-recorder.js';
 import { Browser } from '../../support/browser.js';
 import { TestDatabase } from '../../support/database.js';
@@ -129,7 +130,7 @@ describe('requests that another site could have made', () => {
 
 test('keys count on the public surface only, sessions on the panel only', async () => {
   const accounts = new AccountsService(db.database);
-  const keys = new ApiKeysService(db.database, new EventRecorder(db.database));
+  const keys = new ApiKeysService(db.database, new EventRecorder(db.database), new QuotaLock());
   const { key } = await keys.create((await accounts.find('peggy')).id, { scopes: ['read', 'write'] }, SYSTEM);
   const headers = { authorization: `Bearer ${key}` };
   expect((await new Browser().send(panel('keys'), { headers })).status).toBe(401);
