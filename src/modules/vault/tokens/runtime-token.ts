@@ -2,7 +2,8 @@ import { createHash, randomBytes } from 'node:crypto';
 
 const BYTES = 24;
 const SHOWN = 'evt_'.length + 8;
-const BEARER = /^[Bb]earer (evt_[0-9a-f]{48})$/;
+const SCHEME = 'bearer ';
+const TOKEN = /^evt_[0-9a-f]{48}$/;
 
 export function newRuntimeToken(): { token: string; prefix: string; hash: string } {
   const token = `evt_${randomBytes(BYTES).toString('hex')}`;
@@ -14,6 +15,7 @@ export function hashOfToken(token: string): Buffer {
 }
 
 /** The token in the header; null when there is none of the right shape. */
-export function tokenIn(authorization: string | undefined): string | null {
-  return BEARER.exec(authorization ?? '')?.[1] ?? null;
+export function tokenIn(authorization = ''): string | null {
+  const token = authorization.slice(SCHEME.length);
+  return authorization.slice(0, SCHEME.length).toLowerCase() === SCHEME && TOKEN.test(token) ? token : null;
 }
