@@ -11,7 +11,7 @@ const SECONDS = 4;
 /** Until what runs often is compiled: the control plane is asked for whole groups of reads, two hundred times a second. */
 const WARM_UP_SECONDS = 45;
 const SECRETS = 10;
-/** One service may hold eight connections: 32 are those of four. */
+/** Programs with eight workers each. */
 const SERVICES = 4;
 const CONNECTIONS = 8;
 const MAIN = join(import.meta.dirname, '..', 'dist', 'src', 'main.js');
