@@ -5,7 +5,7 @@ const ASCII = 'CHARACTER SET ascii COLLATE ascii_bin';
 const HASH = 'UNHEX(LEFT(SHA2(keys_served, 256), 32))';
 
 /** The names of what was served are kept once, not in each entry of the read log. */
-export class VaultKeyLists1763640080540 implements MigrationInterface {
+export class VaultKeyLists1763640080545 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`
       CREATE TABLE IF NOT EXISTS vault_key_lists (
