@@ -1,10 +1,9 @@
-import { robotsRules } from '../robots/robots-rules.js';
+import { robotsRules, type RobotsRule, type RobotsRules } from '../robots/robots-rules.js';
 import type { Audit, Finding } from './audit.js';
 import { attribute, cut, snippet } from './html.js';
 import type { Page } from './page.js';
 
-/** Who is asked after; undefined stands for everybody. */
-const BOTS = [undefined, 'Googlebot', 'bingbot', 'DuckDuckBot', 'archive.org_bot'];
+const BOTS = ['Googlebot', 'bingbot', 'DuckDuckBot', 'archive.org_bot'];
 const UNAVAILABLE_AFTER = 'unavailable_after';
 
 /** Fails where no bot is let in; where one is, that was meant so. */
@@ -14,13 +13,15 @@ export const isCrawlable: Audit = {
   weight: 93 / 23,
   title: 'The page may be indexed',
   judge(page) {
-    const blocked = BOTS.map((bot) => blockedBy(page, bot));
+    const rules = robotsRules(page.fetched.robots, BOTS);
+    // Undefined stands for everybody.
+    const blocked = [undefined, ...BOTS].map((bot) => blockedBy(page, rules, bot));
     return blocked.every((directives) => directives.length > 0) ? blocked[0]! : [];
   },
 };
 
-function blockedBy(page: Page, bot: string | undefined): Finding[] {
-  return [...metaOf(page, bot), ...headersOf(page, bot), ...robotsOf(page, bot)];
+function blockedBy(page: Page, rules: RobotsRules | undefined, bot: string | undefined): Finding[] {
+  return [...metaOf(page, bot), ...headersOf(page, bot), ...robotsOf(rules?.ruleFor(page.url, bot ?? '*'))];
 }
 
 function metaOf(page: Page, bot: string | undefined): Finding[] {
@@ -51,14 +52,11 @@ function headersOf(page: Page, bot: string | undefined): Finding[] {
   });
 }
 
-function robotsOf({ fetched: { robots }, url }: Page, bot: string | undefined): Finding[] {
-  const rules = robotsRules(url, robots);
-  if (!rules) return [];
-  if (rules.isAllowed(url.href, bot)) return [];
-  const line = rules.getMatchingLineNumber(url.href, bot) || 1;
+function robotsOf(rule: RobotsRule | undefined): Finding[] {
+  if (!rule || rule.allow) return [];
   return [
     {
-      element: cut(`robots.txt, line ${line}: ${robots.content.split(/\r\n|\r|\n/)[line - 1] ?? ''}`),
+      element: cut(`robots.txt, line ${rule.line}: ${rule.text}`),
       reason: 'robots.txt forbids search engines to fetch the page.',
       fix: 'Allow the path of the page in robots.txt.',
     },

@@ -24,30 +24,32 @@ export const robotsTxt: Audit = {
       ];
     }
     if (status >= 400 || content === '') return 'not_applicable';
-    return faultsIn(content).slice(0, MOST_FINDINGS);
+    return faultsIn(content);
   },
 };
 
+/** The first so many as are told. */
 function faultsIn(content: string): Finding[] {
+  const findings: Finding[] = [];
   let inGroup = false;
-  return content.split(/\r\n|\r|\n/).flatMap((line, index) => {
-    const text = line.split('#')[0]!.trim();
-    if (text === '') return [];
+  for (const [index, line] of content.split(/\r\n|\r|\n/).entries()) {
+    const text = line.split('#', 1)[0]!.trim();
+    if (text === '') continue;
     const colon = text.indexOf(':');
     const name = text.slice(0, Math.max(0, colon)).trim().toLowerCase();
     const reason =
       colon === -1 ? 'The line is not of the form name: value.' : faultOf(name, text.slice(colon + 1).trim());
     const orphaned = reason === undefined && !inGroup && OF_A_GROUP.has(name);
     if (reason === undefined && name === 'user-agent') inGroup = true;
-    if (reason === undefined && !orphaned) return [];
-    return [
-      {
-        element: cut(`robots.txt, line ${index + 1}: ${line}`),
-        reason: reason ?? 'The rule stands before any user-agent.',
-        fix: 'Correct the line or remove it.',
-      },
-    ];
-  });
+    if (reason === undefined && !orphaned) continue;
+    findings.push({
+      element: cut(`robots.txt, line ${index + 1}: ${line}`),
+      reason: reason ?? 'The rule stands before any user-agent.',
+      fix: 'Correct the line or remove it.',
+    });
+    if (findings.length === MOST_FINDINGS) break;
+  }
+  return findings;
 }
 
 function faultOf(name: string, value: string): string | undefined {

@@ -1,7 +1,7 @@
 import pLimit from 'p-limit';
 import { WebError, type WebAnswer, type WebSession } from '../../../drivers/web/web.js';
 import { cut } from '../audits/html.js';
-import { robotsRules, type RobotsRules } from '../robots/robots-rules.js';
+import { MAX_ROBOTS_BYTES, robotsRules, type RobotsRules } from '../robots/robots-rules.js';
 import type { ScanSlots } from '../scans/scan-slots.js';
 import { BOT } from './site-visit.reader.js';
 
@@ -11,7 +11,6 @@ const MOST_OF_A_HOST = 3;
 const AT_ONCE = 4;
 const EACH_MS = 5_000;
 const ALL_MS = 15_000;
-const MAX_ROBOTS = 100_000;
 
 /** What says of a page that it is not there. Others mean bots, or nothing for long: 401, 403, 429, 503 and their like. */
 const isBroken = (status: number): boolean =>
@@ -44,7 +43,7 @@ export class OtherHosts {
   private async faultOf(url: URL): Promise<string | undefined> {
     const name = cut(url.href, 250);
     try {
-      if ((await this.rulesOf(url))?.isAllowed(url.href, BOT) === false) return undefined;
+      if ((await this.rulesOf(url))?.isAllowed(url, BOT) === false) return undefined;
       let { status } = await this.fetch(url, 'HEAD');
       // Many a server knows nothing but GET.
       if (status >= 400) ({ status } = await this.fetch(url, 'GET'));
@@ -63,8 +62,8 @@ export class OtherHosts {
 
   private async readRules(url: URL): Promise<RobotsRules | undefined> {
     try {
-      const { status, body } = await this.fetch(new URL('/robots.txt', url), 'GET', MAX_ROBOTS);
-      return robotsRules(url, { status, content: body.toString('utf8') });
+      const { status, body } = await this.fetch(new URL('/robots.txt', url), 'GET', MAX_ROBOTS_BYTES);
+      return robotsRules({ status, content: body.toString('utf8') }, [BOT]);
     } catch (error) {
       if (error instanceof WebError) return undefined;
       throw error;
@@ -102,5 +101,6 @@ function faultIn({ code, cause }: WebError, name: string): string | undefined {
   // With a cause it is the name server that failed.
   if (code === 'dns_failed') return cause === undefined ? `${name} is on a host that does not exist.` : undefined;
   if (code === 'connect_failed' || code === 'tls_error') return `${name} takes no connection.`;
+  if (code === 'address_too_long') return `${name} leads to an address that is too long.`;
   return code === 'too_many_redirects' ? `${name} leads from redirect to redirect.` : undefined;
 }

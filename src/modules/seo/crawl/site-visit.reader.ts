@@ -1,7 +1,8 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { setImmediate as others, setTimeout as pause } from 'node:timers/promises';
 import { WebError, type WebAnswer, type WebSession } from '../../../drivers/web/web.js';
+import { MAX_URL_LENGTH } from '../../../platform/network/url-length.js';
 import type { FetchedPage, RobotsFile } from '../audits/page.js';
-import { robotsRules, type RobotsRules } from '../robots/robots-rules.js';
+import { MAX_ROBOTS_BYTES, robotsRules, type RobotsRules } from '../robots/robots-rules.js';
 import type { ScanSlots } from '../scans/scan-slots.js';
 import { NotHtml } from './not-html.js';
 
@@ -14,9 +15,6 @@ const MAX_DECODED_BYTES = 5 * 1_048_576;
 /** Of all that is fetched for one scan, unpacked. */
 const MAX_SCAN_BYTES = 32 * 1_048_576;
 const LONGEST_DELAY_MS = 2_000;
-/** Of robots.txt and of an address: what they are held against each other with takes the product of both. */
-const MAX_ROBOTS = 100_000;
-const MAX_ADDRESS = 500;
 const READABLE = /^(text\/(html|plain|xml)|application\/(xhtml\+xml|xml|[\w.]+\+xml))$/;
 const HTML = /^(text\/html|application\/xhtml\+xml)$/;
 
@@ -41,11 +39,11 @@ export class SiteVisit {
 
   /** Milliseconds that robots.txt wants between two pages. */
   get delayMs(): number {
-    return Math.min(LONGEST_DELAY_MS, (this.rules?.getCrawlDelay(BOT) ?? 0) * 1000);
+    return Math.min(LONGEST_DELAY_MS, (this.rules?.delaySecondsOf(BOT) ?? 0) * 1000);
   }
 
   get sitemaps(): string[] {
-    return this.rules?.getSitemaps() ?? [];
+    return this.rules?.sitemaps ?? [];
   }
 
   get isOver(): boolean {
@@ -58,14 +56,13 @@ export class SiteVisit {
     mustBeHtml(answer);
     const site = new URL(answer.url);
     this.robots = await this.readRobots(site);
-    const { status, content } = this.robots;
-    this.rules = robotsRules(site, { status, content: content.slice(0, MAX_ROBOTS) });
+    this.rules = robotsRules(this.robots, [BOT]);
     return { ...answer, robots: this.robots };
   }
 
   /** Another page of the site; null when it is no page, leads away or may not be asked for. */
   async page(url: URL): Promise<FetchedPage | null> {
-    if (!this.mayAsk(url)) return null;
+    if (!(await this.mayAsk(url))) return null;
     if (this.delayMs > 0) await pause(this.delayMs, undefined, { signal: this.limits.signal });
     const answer = await this.fetch(url, (to) => to.host === url.host);
     return isHtml(answer) ? { ...answer, robots: this.robots } : null;
@@ -73,27 +70,29 @@ export class SiteVisit {
 
   /** A file of the site as text; null when it is not to be had. */
   async file(url: URL): Promise<(WebAnswer & { text: string }) | null> {
-    if (!this.mayAsk(url)) return null;
+    if (!(await this.mayAsk(url))) return null;
     const answer = await this.fetch(url, (to) => to.host === url.host);
     return { ...answer, text: answer.body.toString('utf8') };
   }
 
   /** What an address of the site answers, without its content; null when that is not to be known. */
   async status(url: URL): Promise<number | null> {
-    if (!this.mayAsk(url)) return null;
+    if (!(await this.mayAsk(url))) return null;
     const answer = await this.fetch(url, (to) => to.host === url.host, 'HEAD');
     if (![403, 405, 501].includes(answer.status)) return answer.status;
     return (await this.fetch(url, (to) => to.host === url.host)).status;
   }
 
-  private mayAsk(url: URL): boolean {
-    return !this.isOver && url.href.length <= MAX_ADDRESS && this.rules?.isAllowed(url.href, BOT) !== false;
+  /** Others have their turn before each: many addresses may be forbidden one after another. */
+  private async mayAsk(url: URL): Promise<boolean> {
+    await others();
+    return !this.isOver && url.href.length <= MAX_URL_LENGTH && this.rules?.isAllowed(url, BOT) !== false;
   }
 
   private async readRobots(site: URL): Promise<RobotsFile> {
     try {
       const { status, body } = await this.fetch(new URL('/robots.txt', site), (to) => to.hostname === site.hostname);
-      return { status, content: status < 400 ? body.toString('utf8') : '' };
+      return { status, content: status < 400 ? body.toString('utf8', 0, MAX_ROBOTS_BYTES) : '' };
     } catch (error) {
       if (error instanceof WebError) return { status: null, content: '' };
       throw error;
