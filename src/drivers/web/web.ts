@@ -3,6 +3,7 @@ export type WebFault =
   | 'scheme_refused'
   | 'credentials_refused'
   | 'port_refused'
+  | 'address_too_long'
   | 'address_refused'
   | 'dns_failed'
   | 'connect_failed'

@@ -1,5 +1,6 @@
 import { getCACertificates } from 'node:tls';
 import { Agent, buildConnector, errors } from 'undici';
+import { MAX_URL_LENGTH } from '../../../platform/network/url-length.js';
 import { Web, WebError, WebSession, type Edge, type Hop, type WebAnswer, type WebRequest } from '../web.js';
 import { AddressGuard, type AddressRules } from './address-rules.js';
 import { readBody } from './body-reader.js';
@@ -110,6 +111,7 @@ class GuardedSession extends WebSession {
 function mustBeAskable(url: URL): void {
   if (url.protocol !== 'http:' && url.protocol !== 'https:') throw new WebError('scheme_refused');
   if (url.username !== '' || url.password !== '') throw new WebError('credentials_refused');
+  if (url.href.length > MAX_URL_LENGTH) throw new WebError('address_too_long');
   if (url.hostname.length > 253) throw new WebError('dns_failed');
 }
 

@@ -1,3 +1,4 @@
+import { MAX_URL_LENGTH } from '../../../platform/network/url-length.js';
 import { attribute, Html, type Element } from './html.js';
 import { decodeHtml } from './charset.js';
 
@@ -48,7 +49,9 @@ export class Page {
     this.url = new URL(fetched.url);
     this.html = new Html(decodeHtml(fetched.body, this.header('content-type')));
     const base = this.html.all('base').find((element) => attribute(element, 'href') !== undefined);
-    this.base = this.resolve(base ? attribute(base, 'href')! : '', this.url.href) ?? this.url.href;
+    const named = this.resolve(base ? attribute(base, 'href')! : '', this.url.href) ?? this.url.href;
+    // It becomes part of every relative address.
+    this.base = named.length <= MAX_URL_LENGTH ? named : this.url.href;
     this.links = [...this.linkElements(), ...this.linkHeaders()];
   }
 
@@ -63,7 +66,7 @@ export class Page {
 
   /** The address that the text of an attribute stands for; null when it stands for none. */
   resolve(href: string, base = this.base): string | null {
-    return URL.canParse(href, base) ? new URL(href, base).href : null;
+    return URL.parse(href, base)?.href ?? null;
   }
 
   /** The `content` of the first meta element of that name in the head. */

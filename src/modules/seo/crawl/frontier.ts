@@ -1,6 +1,8 @@
+import { MAX_URL_LENGTH } from '../../../platform/network/url-length.js';
 import { pageKey } from './page-key.js';
 
-const MOST_WAITING = 2_000;
+/** Of one scan; many may be forbidden or no pages. */
+const MOST_SEEN = 1_000;
 
 /** Which pages of a host are to be seen next; each once, by whatever address it goes. */
 export class CrawlFrontier {
@@ -20,13 +22,15 @@ export class CrawlFrontier {
 
   add(addresses: readonly string[]): void {
     for (const address of addresses) {
-      if (this.waiting.length >= MOST_WAITING) return;
-      if (!URL.canParse(address)) continue;
+      if (this.seen.size >= MOST_SEEN) return;
+      if (address.length > MAX_URL_LENGTH || !URL.canParse(address)) continue;
       const url = new URL(address);
       url.hash = '';
       const isPage = /^https?:$/.test(url.protocol) && url.username === '' && url.password === '';
-      if (!isPage || url.host !== this.host || this.seen.has(pageKey(url))) continue;
-      this.seen.add(pageKey(url));
+      if (!isPage || url.host !== this.host) continue;
+      const key = pageKey(url);
+      if (this.seen.has(key)) continue;
+      this.seen.add(key);
       this.waiting.push(url);
     }
   }

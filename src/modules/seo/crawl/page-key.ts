@@ -3,6 +3,7 @@
  * pages apart.
  */
 export function pageKey(url: URL): string {
-  const parameters = [...url.searchParams].map(([name, value]) => `${name}=${value}`).sort();
+  // `searchParams` takes the square of the number of parameters.
+  const parameters = url.search.slice(1).split('&').sort();
   return `${url.host}${url.pathname.replace(/(?<!\/)\/+$/, '')}?${parameters.join('&')}`;
 }

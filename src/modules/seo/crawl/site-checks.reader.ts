@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { setImmediate as othersTurn } from 'node:timers/promises';
 import { WebError } from '../../../drivers/web/web.js';
 import { cut } from '../audits/html.js';
 import type { SiteFinding, SiteRuleId } from '../site/site-rules.js';
@@ -18,7 +19,7 @@ const MANY = new Set<SiteRuleId>(['broken-links', 'hreflang-reciprocity']);
 interface Named {
   rule: SiteRuleId;
   page: string;
-  href: string;
+  url: URL;
   element: string;
 }
 
@@ -67,13 +68,18 @@ export class SiteChecks {
   async run(pages: readonly CrawledPage[]): Promise<void> {
     for (const page of pages) this.statuses.set(pageKey(new URL(page.url)), Promise.resolve(page.status));
     await this.softNotFound();
-    const named = pages.flatMap(namedBy);
-    const href = pages[0]!.signals.favicon ?? new URL('/favicon.ico', this.home).href;
-    named.push({ rule: 'favicon', page: this.home.href, href, element: href });
-    await this.within(named.filter((one) => this.isWithin(one)));
-    const elsewhere = named.filter((one) => !this.isWithin(one) && /^https?:/.test(one.href));
-    const faults = await this.others.faultsOf(elsewhere.map((one) => new URL(one.href)));
-    for (const one of elsewhere) this.noteFault(one, faults.get(new URL(one.href).href));
+    const [within, elsewhere]: [Named[], Named[]] = [[], []];
+    const favicon = pages[0]!.signals.favicon ?? new URL('/favicon.ico', this.home).href;
+    for (const page of pages) {
+      await othersTurn();
+      const named = namedBy(page);
+      if (page === pages[0] && favicon !== 'inline')
+        named.push({ rule: 'favicon', page: this.home.href, url: new URL(favicon), element: cut(favicon) });
+      for (const one of named) (one.url.host === this.home.host ? within : elsewhere).push(one);
+    }
+    await this.within(within);
+    const faults = await this.others.faultsOf(elsewhere.map(({ url }) => url));
+    for (const one of elsewhere) this.noteFault(one, faults.get(one.url.href));
   }
 
   /** All that was found, on the pages and among them. */
@@ -96,20 +102,17 @@ export class SiteChecks {
     this.note('soft-404', url.href, `HTTP status ${status}`, reason, 'Answer with 404 where there is no page.');
   }
 
-  private isWithin({ href }: Named): boolean {
-    return new URL(href).host === this.home.host;
-  }
-
   private async within(named: readonly Named[]): Promise<void> {
     const links = new Set<string>();
     for (const one of named) {
-      const url = new URL(one.href);
-      const isLink = MANY.has(one.rule) && !this.statuses.has(pageKey(url));
+      await othersTurn();
+      const key = pageKey(one.url);
+      const isLink = MANY.has(one.rule) && !this.statuses.has(key);
       if (isLink && links.size >= MOST_LINKS) continue;
-      if (isLink) links.add(pageKey(url));
-      const status = await this.statusOf(url);
-      if (status === 'failed') this.noteFault(one, `${one.href} does not answer.`);
-      else if (status !== null && status >= 400) this.noteFault(one, `${one.href} answers with status ${status}.`);
+      if (isLink) links.add(key);
+      const status = await this.statusOf(one.url);
+      if (status === 'failed') this.noteFault(one, `${one.url.href} does not answer.`);
+      else if (status !== null && status >= 400) this.noteFault(one, `${one.url.href} answers with status ${status}.`);
     }
   }
 
@@ -153,14 +156,17 @@ export class SiteChecks {
   }
 
   private reciprocity(pages: readonly CrawledPage[]): void {
-    const byKey = new Map(pages.map((page) => [pageKey(new URL(page.url)), page]));
+    const byKey = new Map(
+      pages.map(({ url, signals }) => {
+        const named = new Set(signals.alternates.map(({ href }) => keyOf(href)));
+        return [keyOf(url), { url, named }];
+      }),
+    );
     for (const { url, signals } of pages) {
       for (const { href, element } of signals.alternates) {
-        const other = URL.canParse(href) ? byKey.get(pageKey(new URL(href))) : undefined;
-        if (!other || other.url === url) continue;
-        const back = other.signals.alternates.some((link) => URL.canParse(link.href) && sameKey(link.href, url));
-        if (!back)
-          this.note('hreflang-reciprocity', url, element, 'That page does not name this one.', 'Name it there.');
+        const other = byKey.get(keyOf(href));
+        if (!other || other.url === url || other.named.has(keyOf(url))) continue;
+        this.note('hreflang-reciprocity', url, element, 'That page does not name this one.', 'Name it there.');
       }
     }
   }
@@ -184,15 +190,17 @@ export class SiteChecks {
 /** What a page says that stands elsewhere, what weighs most first. */
 function namedBy({ url: page, signals }: CrawledPage): Named[] {
   const { canonical, socialImage, alternates, links } = signals;
-  const named: Named[] = [
-    ...(canonical ? [{ rule: 'canonical-target' as const, page, href: canonical, element: canonical }] : []),
-    ...(socialImage ? [{ rule: 'social-image' as const, page, ...socialImage }] : []),
-    ...alternates.map(({ href, element }) => ({ rule: 'hreflang-reciprocity' as const, page, href, element })),
-    ...links.map(({ href, element }) => ({ rule: 'broken-links' as const, page, href, element })),
+  const named = (rule: SiteRuleId, { href, element }: { href: string; element: string }): Named => {
+    return { rule, page, url: new URL(href), element };
+  };
+  return [
+    ...(canonical ? [named('canonical-target', { href: canonical, element: cut(canonical) })] : []),
+    ...(socialImage ? [named('social-image', socialImage)] : []),
+    ...alternates.map((alternate) => named('hreflang-reciprocity', alternate)),
+    ...links.map((link) => named('broken-links', link)),
   ];
-  return named.filter(({ href }) => URL.canParse(href));
 }
 
-function sameKey(one: string, other: string): boolean {
-  return pageKey(new URL(one)) === pageKey(new URL(other));
+function keyOf(href: string): string {
+  return pageKey(new URL(href));
 }

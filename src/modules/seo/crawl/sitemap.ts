@@ -1,5 +1,6 @@
 import { setImmediate as others } from 'node:timers/promises';
 import sax from 'sax';
+import { MAX_URL_LENGTH } from '../../../platform/network/url-length.js';
 
 export interface Sitemap {
   kind: 'urlset' | 'sitemapindex' | 'none';
@@ -26,10 +27,10 @@ export async function readSitemap(text: string, truncated: boolean): Promise<Sit
     loc = '';
   };
   parser.ontext = parser.oncdata = (part) => {
-    if (inLoc && loc.length < 4096) loc += part;
+    if (inLoc && loc.length <= MAX_URL_LENGTH) loc += part;
   };
   parser.onclosetag = (name) => {
-    if (name === 'loc') sitemap.entries.push(loc.trim());
+    if (name === 'loc') sitemap.entries.push(loc.trim().slice(0, MAX_URL_LENGTH + 1));
     inLoc = false;
   };
   parser.onerror = () => {
@@ -47,5 +48,7 @@ export async function readSitemap(text: string, truncated: boolean): Promise<Sit
     sitemap.faults.push(`The sitemap has more than ${MOST_ENTRIES} addresses.`);
   const bad = sitemap.entries.find((entry) => !URL.canParse(entry));
   if (bad !== undefined) sitemap.faults.push('The sitemap has an entry that is no full address.');
+  if (sitemap.entries.some((entry) => entry.length > MAX_URL_LENGTH))
+    sitemap.faults.push(`The sitemap has an entry of more than ${MAX_URL_LENGTH} characters.`);
   return sitemap;
 }

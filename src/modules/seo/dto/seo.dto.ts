@@ -1,29 +1,31 @@
 import { CustomField, IntField, StringField, type Fault } from '../../../platform/http/fields.js';
+import { MAX_URL_LENGTH } from '../../../platform/network/url-length.js';
 import { ApiProperty } from '../../../platform/http/openapi-annotations.js';
 import { PageQuery } from '../../../platform/http/page.js';
 
 export const MOST_AUDIT_PAGES = 8;
 export const MOST_SCAN_PAGES = 20;
-const MAX_URL = 2048;
-/** Once what is not ASCII is encoded. */
-const MAX_ENCODED_URL = 8192;
 
 function judgeUrl(value: unknown): Fault | undefined {
   if (typeof value !== 'string') return { code: 'type', detail: 'must be text', meta: { expected: 'string' } };
   if (!value.isWellFormed()) return { code: 'malformed_text', detail: 'must be well-formed Unicode' };
-  if (value.length > MAX_URL) {
-    return { code: 'max_length', detail: `must not have more than ${MAX_URL} characters`, meta: { limit: MAX_URL } };
+  if (value.length > MAX_URL_LENGTH) {
+    return {
+      code: 'max_length',
+      detail: `must not have more than ${MAX_URL_LENGTH} characters`,
+      meta: { limit: MAX_URL_LENGTH },
+    };
   }
   if (!URL.canParse(value)) return { code: 'url', detail: 'must be an address such as https://example.com/' };
-  if (new URL(value).href.length <= MAX_ENCODED_URL) return undefined;
-  return { code: 'max_length', detail: 'is too long once encoded', meta: { limit: MAX_ENCODED_URL } };
+  if (new URL(value).href.length <= MAX_URL_LENGTH) return undefined;
+  return { code: 'max_length', detail: 'is too long once encoded', meta: { limit: MAX_URL_LENGTH } };
 }
 
 export class ScanDto {
   @CustomField(judgeUrl, {
     type: 'string',
     format: 'uri',
-    description: `At most ${MAX_URL} characters`,
+    description: `At most ${MAX_URL_LENGTH} characters once encoded`,
     example: 'https://example.com/',
   })
   url!: string;

@@ -1,8 +1,9 @@
+import { MAX_URL_LENGTH } from '../../../platform/network/url-length.js';
 import type { Finding } from '../audits/audit.js';
 import { canonicalsOf } from '../audits/canonical.js';
 import { attribute, contentOf, cut, snippet, textOf } from '../audits/html.js';
 import type { Page } from '../audits/page.js';
-import { PAGE_RULES } from './page-rules.js';
+import { MOST_FINDINGS, PAGE_RULES } from './page-rules.js';
 import type { SiteRuleId } from './site-rules.js';
 
 export interface FoundLink {
@@ -13,7 +14,10 @@ export interface FoundLink {
   nofollow: boolean;
 }
 
-/** What is known of a page once it was read; plain data that goes from thread to thread. */
+/**
+ * What is known of a page once it was read; plain data that goes from thread to thread. Its addresses are of http or https, and
+ * none is too long.
+ */
 export interface PageSignals {
   title: string;
   description: string;
@@ -21,15 +25,15 @@ export interface PageSignals {
   canonical: string | null;
   /** Versions in other languages: code and address. */
   alternates: { code: string; href: string; element: string }[];
-  /** To http and https addresses; each address once. */
+  /** Each address once. */
   links: FoundLink[];
+  /** `inline` when it stands in the page itself. */
   favicon: string | null;
   socialImage: { href: string; element: string } | null;
   findings: (Finding & { rule: SiteRuleId })[];
 }
 
-const MOST_LINKS = 2_000;
-const MOST_FINDINGS = 20;
+const MOST_LINKS = 1_000;
 
 export function findSignals(page: Page): PageSignals {
   const { html } = page;
@@ -39,9 +43,11 @@ export function findSignals(page: Page): PageSignals {
     title: titleOf(page),
     description: cut((page.meta('description') ?? '').trim(), 1000),
     h1: heading ? textOf(heading, 500) : '',
-    canonical: canonicalsOf(page)[0]?.href ?? null,
+    canonical: askable(canonicalsOf(page)[0]?.href),
     alternates: page.links
-      .filter(({ rel, hreflang, href, source }) => rel === 'alternate' && hreflang && href && source !== 'body')
+      .filter(
+        ({ rel, hreflang, href, source }) => rel === 'alternate' && hreflang && askable(href) && source !== 'body',
+      )
       .slice(0, 100)
       .map(({ hreflang, href, raw, element }) => ({
         code: hreflang.toLowerCase(),
@@ -49,7 +55,7 @@ export function findSignals(page: Page): PageSignals {
         element: element ? snippet(element) : cut(`Link: <${raw}>`),
       })),
     links: linksOf(page),
-    favicon: page.links.find(({ rel, href }) => href && rel.split(/\s+/).includes('icon'))?.href ?? null,
+    favicon: faviconOf(page),
     socialImage: socialImageOf(page),
     findings: isPage
       ? PAGE_RULES.flatMap(([rule, find]) =>
@@ -72,12 +78,24 @@ function linksOf(page: Page): FoundLink[] {
   for (const anchor of page.html.all('a')) {
     const raw = attribute(anchor, 'href');
     const href = raw === undefined ? null : page.resolve(raw);
-    if (href === null || !/^https?:/.test(href) || found.size >= MOST_LINKS) continue;
-    const plain = href.split('#')[0]!;
+    const plain = askable(href?.split('#')[0]);
+    if (plain === null) continue;
     const nofollow = everywhere || (attribute(anchor, 'rel') ?? '').toLowerCase().split(/\s+/).includes('nofollow');
     if (!found.has(plain)) found.set(plain, { href: plain, element: snippet(anchor), nofollow });
+    if (found.size === MOST_LINKS) break;
   }
   return [...found.values()];
+}
+
+function faviconOf(page: Page): PageSignals['favicon'] {
+  const href = page.links.find((link) => link.href && link.rel.split(/\s+/).includes('icon'))?.href;
+  if (!href) return null;
+  return /^https?:/.test(href) ? askable(href) : 'inline';
+}
+
+/** An address that others can be asked for. */
+function askable(href: string | null | undefined): string | null {
+  return href && /^https?:/.test(href) && href.length <= MAX_URL_LENGTH ? href : null;
 }
 
 function socialImageOf(page: Page): PageSignals['socialImage'] {
@@ -86,8 +104,8 @@ function socialImageOf(page: Page): PageSignals['socialImage'] {
     .find(
       (element) => ['og:image', 'twitter:image'].includes(nameOf(element.attributes)) && attribute(element, 'content'),
     );
-  const href = meta && page.resolve(attribute(meta, 'content')!);
-  return href && /^https?:/.test(href) ? { href, element: snippet(meta) } : null;
+  const href = meta && askable(page.resolve(attribute(meta, 'content')!));
+  return href ? { href, element: snippet(meta) } : null;
 }
 
 function nameOf(attributes: Map<string, string>): string {
