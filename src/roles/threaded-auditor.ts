@@ -1,6 +1,7 @@
 import type { FetchedPage } from '../modules/seo/audits/page.js';
 import type { AuditedPage } from '../modules/seo/audits/page-audit.js';
-import { PageAuditor, UnreadablePage } from '../modules/seo/audits/page-auditor.js';
+import { PageAuditor, UnreadablePage, type AuditCaller } from '../modules/seo/audits/page-auditor.js';
+import { FairQueue } from '../platform/batching/fair-queue.js';
 import { ServingThread } from './serving-thread.js';
 
 export type AuditOutcome = { audited: AuditedPage } | { failed: string };
@@ -12,16 +13,15 @@ const LONGEST_MS = 10_000;
 
 /**
  * Has pages judged by a thread of its own, so that a page that is hard to read holds up nothing else. A page that takes too much
- * memory or time takes the thread with it; the next page gets a new one.
+ * memory or time takes the thread with it; the next page gets a new one. Accounts take turns, so that nobody waits for more than
+ * one page of each other account.
  */
 export class ThreadedAuditor extends PageAuditor {
   private thread: ServingThread<FetchedPage, AuditOutcome> | undefined;
-  private last: Promise<unknown> = Promise.resolve();
+  private readonly queue = new FairQueue();
 
-  override audit(page: FetchedPage): Promise<AuditedPage> {
-    const mine = this.last.then(() => this.run(page));
-    this.last = mine.catch(() => undefined);
-    return mine;
+  override audit(page: FetchedPage, { accountId, signal }: AuditCaller): Promise<AuditedPage> {
+    return this.queue.take(accountId, signal, () => this.run(page, signal));
   }
 
   async close(): Promise<void> {
@@ -29,23 +29,23 @@ export class ThreadedAuditor extends PageAuditor {
     this.thread = undefined;
   }
 
-  private async run(page: FetchedPage): Promise<AuditedPage> {
+  private async run(page: FetchedPage, signal: AbortSignal): Promise<AuditedPage> {
+    signal.throwIfAborted();
     const thread = (this.thread ??= auditThread());
-    let isLate = false;
-    const timer = setTimeout(() => {
-      isLate = true;
-      void thread.end();
-    }, LONGEST_MS);
+    const late = AbortSignal.timeout(LONGEST_MS);
+    const end = (): void => void thread.end();
+    for (const reason of [late, signal]) reason.addEventListener('abort', end, { once: true });
     let outcome: AuditOutcome;
     try {
       outcome = await thread.ask(page);
     } catch (error) {
       this.thread = undefined;
       await thread.end();
-      const isTooMuch = isLate || (error as { code?: string }).code === 'ERR_WORKER_OUT_OF_MEMORY';
+      signal.throwIfAborted();
+      const isTooMuch = late.aborted || (error as { code?: string }).code === 'ERR_WORKER_OUT_OF_MEMORY';
       throw isTooMuch ? new UnreadablePage('the page took too much memory or time', { cause: error }) : error;
     } finally {
-      clearTimeout(timer);
+      for (const reason of [late, signal]) reason.removeEventListener('abort', end);
     }
     if ('audited' in outcome) return outcome.audited;
     throw new UnreadablePage(outcome.failed);

@@ -14,6 +14,8 @@ export interface Element {
   attributes: Map<string, string>;
   parent: Element | null;
   inHead: boolean;
+  /** Whether it stands within a link; a link that does is none that HTML allows. */
+  inLink: boolean;
   isSvg: boolean;
   /** By its attributes or those of what is around it; style sheets are not looked at. */
   isHidden: boolean;
@@ -34,6 +36,7 @@ const MOST_PARTS = 200_000;
 export class Html {
   readonly elements: Element[] = [];
   private readonly byTag = new Map<string, Element[]>();
+  private named: ReadonlySet<string> | undefined;
 
   constructor(source: string) {
     const document = parse(source, { treeAdapter: countingAdapter() });
@@ -58,6 +61,11 @@ export class Html {
 
   first(tag: string): Element | undefined {
     return this.all(tag)[0];
+  }
+
+  /** The ids of elements that have visible text. Whatever is asked of it, all elements are gone through once. */
+  get idsWithText(): ReadonlySet<string> {
+    return (this.named ??= idsWithText(this.elements));
   }
 }
 
@@ -102,6 +110,19 @@ export function cut(text: string, length = SNIPPET): string {
   return whole.length > length ? `${truncate(whole, length - 1)}…` : whole;
 }
 
+function idsWithText(elements: readonly Element[]): Set<string> {
+  const ids = new Set<string>();
+  const withText = new Set<Element>();
+  // Children come after their parents.
+  for (const element of [...elements].reverse()) {
+    const { tag, attributes, parent } = element;
+    if (!withText.has(element) && contentOf(element).trim() === '') continue;
+    ids.add(attributes.get('id') ?? '');
+    if (parent && !NO_TEXT.has(tag) && !hides(attributes)) withText.add(parent);
+  }
+  return ids;
+}
+
 function elementOf(node: Tree.Element, parent: Element | null): Element {
   const attributes = attributesOf(node);
   return {
@@ -109,6 +130,7 @@ function elementOf(node: Tree.Element, parent: Element | null): Element {
     attributes,
     parent,
     inHead: node.tagName === 'head' || (parent?.inHead ?? false),
+    inLink: parent !== null && (parent.inLink || parent.tag === 'a'),
     isSvg: node.namespaceURI === vocabulary.NS.SVG,
     isHidden: (parent?.isHidden ?? false) || hides(attributes),
     lang: attributes.get('lang') ?? parent?.lang ?? null,

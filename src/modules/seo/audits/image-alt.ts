@@ -1,5 +1,5 @@
 import { MOST_FINDINGS, type Audit } from './audit.js';
-import { attribute, snippet, textOf, type Element, type Html } from './html.js';
+import { attribute, snippet, type Element, type Html } from './html.js';
 
 /** Roles that a screen reader has to have a name for; an image in another role needs none. */
 const NAMED_ROLES = new Set([
@@ -43,5 +43,5 @@ function isNamed(html: Html, image: Element): boolean {
   if ((attribute(image, 'aria-label') ?? '').trim() !== '' || (attribute(image, 'title') ?? '').trim() !== '')
     return true;
   const ids = (attribute(image, 'aria-labelledby') ?? '').split(/\s+/).filter((id) => id !== '');
-  return html.elements.some((other) => ids.includes(attribute(other, 'id') ?? '') && textOf(other, 100) !== '');
+  return ids.some((id) => html.idsWithText.has(id));
 }

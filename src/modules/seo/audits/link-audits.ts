@@ -24,6 +24,8 @@ export const linkText: Audit = {
 };
 
 function isGeneric(page: Page, anchor: Element): boolean {
+  // What is in several links would be read for each of them.
+  if (anchor.inLink) return false;
   const href = hrefOf(page, anchor);
   if (href === '' || (attribute(anchor, 'rel') ?? '').includes('nofollow')) return false;
   if (/^(javascript|mailto):/i.test(href) || withoutFragment(href) === withoutFragment(page.url.href)) return false;

@@ -121,6 +121,43 @@ describe('the score', () => {
   });
 });
 
+describe('what is told of a page', () => {
+  const long = `http://example.test/${'a'.repeat(2048)}`;
+  const signalsOf = (head: string, body = ''): AuditedPage['signals'] => judged({ body: html({ head, body }) }).signals;
+
+  test('no address that is too long is', () => {
+    const head = `<link rel="canonical" href="${long}"><link rel="alternate" hreflang="de" href="${long}">
+      <link rel="icon" href="${long}"><meta property="og:image" content="${long}">`;
+    const { canonical, alternates, links, favicon, socialImage } = signalsOf(
+      head,
+      `<a href="${long}">x</a><a href="/b">`,
+    );
+    expect({ canonical, alternates, favicon, socialImage }).toEqual({
+      ...{ canonical: null, alternates: [], favicon: null, socialImage: null },
+    });
+    expect(links.map(({ href }) => href)).toEqual(['http://example.test/b']);
+  });
+
+  test('a base that is too long is left aside', () => {
+    const [link] = signalsOf(`<base href="${long}/">`, '<a href="b">').links;
+    expect(link!.href).toBe('http://example.test/a/b');
+  });
+
+  test('an icon may be in the page', () => {
+    expect(signalsOf(`<link rel="icon" href="data:image/png;base64,${'A'.repeat(5000)}">`).favicon).toBe('inline');
+  });
+
+  test.each([
+    ['<img aria-labelledby="x y"><b id="y">A <i>text</i></b>', 1],
+    ['<img aria-labelledby="y"><b id="y"><i><u>A text</u></i></b>', 1],
+    ['<img aria-labelledby="y"><b id="y" hidden>A text</b>', 1],
+    ['<img aria-labelledby="y"><b id="y"><i hidden>A text</i><script>no</script></b>', 0],
+    ['<img aria-labelledby="z"><b id="y">A text</b>', 0],
+  ])('an image is named by another element: %s', (body, score) => {
+    expect(judged({ body: html({ body }) }).audits.find(({ id }) => id === 'image-alt')!.score).toBe(score);
+  });
+});
+
 describe('texts', () => {
   test.each<[string, Buffer, string | undefined, string]>([
     ['UTF-8 without a word', Buffer.from('<title>Größe'), undefined, '<title>Größe'],
@@ -174,6 +211,10 @@ describe('texts', () => {
     ['nested', '<div>'.repeat(100_000)],
     ['nested in an svg', `<svg>${'<g>'.repeat(100_000)}`],
     ['with many neighbours', '<p>x</p>'.repeat(150_000)],
+    ['of images that name others', '<img aria-labelledby="a b c d e f">'.repeat(60_000)],
+    ['of links within links', '<svg>' + '<a href=b>'.repeat(40_000)],
+    ['of headings within headings', '<h1><div><h3><div>'.repeat(30_000)],
+    ['of links on a long base', `<base href="https://x.test/${'a/'.repeat(500_000)}">${'<a href=b>'.repeat(50_000)}`],
     ['with attributes', `<a ${Array.from({ length: 50_000 }, (_, i) => `a${i}=x`).join(' ')}>`],
   ])('a page that is %s is judged like any other', (_what, body) => {
     expect(judged({ body }).audits).toHaveLength(11);

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Web, WebError, type Edge } from '../../../drivers/web/web.js';
-import { PageAuditor, UnreadablePage } from '../audits/page-auditor.js';
+import { PageAuditor, UnreadablePage, type AuditCaller } from '../audits/page-auditor.js';
 import type { FetchedPage } from '../audits/page.js';
 import { ScanSlots } from '../scans/scan-slots.js';
 import type { Crawl, CrawledPage } from './crawled-page.js';
@@ -13,6 +13,8 @@ const SCAN_MS = 60_000;
 const AT_ONCE = 2;
 
 export interface CrawlRequest {
+  /** Whose scan it is. */
+  accountId: string;
   url: URL;
   /** Pages at most, the first one included. */
   pages: number;
@@ -30,13 +32,14 @@ export class Crawler {
   ) {}
 
   /** Throws what stands in the way of the first page; what fails after it is told in the findings. */
-  async crawl({ url, pages, edge }: CrawlRequest): Promise<Crawl> {
+  async crawl({ accountId, url, pages, edge }: CrawlRequest): Promise<Crawl> {
     const session = this.web.open(edge ? [edge] : []);
     try {
       const signal = AbortSignal.timeout(SCAN_MS);
       const visit = new SiteVisit(session, this.slots, { staysOnHost: edge !== undefined, signal });
       const fetched = await visit.begin(url);
-      const first = await this.judge(fetched);
+      const judge = (page: FetchedPage) => this.judge(page, { accountId, signal });
+      const first = await judge(fetched);
       const crawled = [first];
       const others = new OtherHosts(session, this.slots, signal);
       const checks = new SiteChecks(visit, others, new URL(first.url));
@@ -45,7 +48,7 @@ export class Crawler {
         const sitemap = await checks.sitemap();
         frontier.add(linksOf(first));
         frontier.add(sitemap);
-        await this.follow(visit, frontier, crawled, pages);
+        await this.follow({ visit, judge }, frontier, crawled, pages);
         await checks.run(crawled);
       }
       return { pages: crawled, findings: checks.findingsOf(crawled) };
@@ -54,12 +57,13 @@ export class Crawler {
     }
   }
 
-  private async follow(visit: SiteVisit, frontier: CrawlFrontier, crawled: CrawledPage[], most: number): Promise<void> {
+  private async follow(site: Site, frontier: CrawlFrontier, crawled: CrawledPage[], most: number): Promise<void> {
+    const { visit } = site;
     let underWay = 0;
     const work = async (): Promise<void> => {
       for (let next: URL | undefined; crawled.length + underWay < most && !visit.isOver && (next = frontier.next());) {
         underWay++;
-        const page = await this.visit(visit, next).finally(() => underWay--);
+        const page = await pageOf(site, next).finally(() => underWay--);
         if (!page || !frontier.isNew(new URL(page.url), page.signals.canonical, next)) continue;
         if (crawled.length < most) crawled.push(page);
         frontier.add(linksOf(page));
@@ -73,20 +77,26 @@ export class Crawler {
     }
   }
 
-  private async visit(visit: SiteVisit, url: URL): Promise<CrawledPage | null> {
-    try {
-      const fetched = await visit.page(url);
-      return fetched && (await this.judge(fetched));
-    } catch (error) {
-      const { name } = error as Error;
-      if (error instanceof WebError || error instanceof UnreadablePage || name === 'AbortError') return null;
-      throw error;
-    }
-  }
-
-  private async judge(fetched: FetchedPage): Promise<CrawledPage> {
+  private async judge(fetched: FetchedPage, by: AuditCaller): Promise<CrawledPage> {
     const { body, robots: _robots, headers: _headers, ...rest } = fetched;
-    return { ...rest, ...(await this.auditor.audit(fetched)), size: body.length };
+    return { ...rest, ...(await this.auditor.audit(fetched, by)), size: body.length };
+  }
+}
+
+interface Site {
+  visit: SiteVisit;
+  judge: (page: FetchedPage) => Promise<CrawledPage>;
+}
+
+/** Null for what is no page, may not be asked for, cannot be had or comes too late. */
+async function pageOf({ visit, judge }: Site, url: URL): Promise<CrawledPage | null> {
+  try {
+    const fetched = await visit.page(url);
+    return fetched && (await judge(fetched));
+  } catch (error) {
+    const isLate = ['AbortError', 'TimeoutError'].includes((error as Error).name);
+    if (error instanceof WebError || error instanceof UnreadablePage || isLate) return null;
+    throw error;
   }
 }
 

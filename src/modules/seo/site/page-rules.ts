@@ -10,6 +10,9 @@ const WORDS = 100;
 /** Smaller pages gain nothing by it. */
 const WORTH_COMPRESSING = 1_400;
 
+/** Findings that are told of one page by one rule at most. */
+export const MOST_FINDINGS = 20;
+
 type Rule = [id: SiteRuleId, find: (page: Page) => Finding[]];
 
 /** The rules that one page is held to by itself. */
@@ -70,11 +73,13 @@ function singleH1({ html }: Page): Finding[] {
 
 function headingOrder({ html }: Page): Finding[] {
   const headings = html.elements.filter(({ tag, isHidden }) => /^h[1-6]$/.test(tag) && !isHidden);
-  return headings.flatMap((heading, index) => {
-    const [level, before] = [levelOf(heading), index === 0 ? 0 : levelOf(headings[index - 1]!)];
-    if (index === 0 || level <= before + 1) return [];
+  const skipping = headings
+    .map((heading, index) => ({ heading, before: levelOf(headings[index - 1] ?? heading) }))
+    .filter(({ heading, before }) => levelOf(heading) > before + 1);
+  // Headings within headings have their texts in common, so no more of them are read than are told.
+  return skipping.slice(0, MOST_FINDINGS).map(({ heading, before }) => {
     const text = cut(`${snippet(heading)}${textOf(heading, 80)}`);
-    return [one(text, `After h${before} comes h${level}.`, `Use h${before + 1} here.`)];
+    return one(text, `After h${before} comes h${levelOf(heading)}.`, `Use h${before + 1} here.`);
   });
 }
 
