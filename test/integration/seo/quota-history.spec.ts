@@ -132,6 +132,28 @@ describe('the history', () => {
     (await account.api.get('/seo/history')).expect(400);
   });
 
+  test('has the newest 300 of each account', async () => {
+    const account = await berth.makeAccount();
+    await setLimits(berth, account, { scans: 10 });
+    site.become({ '/': { body: html() } });
+    const { id: first } = await scan('/', 1, account.api);
+    const { id: others } = await scan();
+    await berth.database.query(
+      `INSERT INTO seo_scans (id, account_id, host, url, score, site_score, pages, duration_ms, report, created_at)
+       SELECT CONCAT('scn_', LPAD(seq, 26, '0')), account_id, host, url, score, site_score, pages, duration_ms, report, created_at
+         FROM seo_scans JOIN seq_1_to_310 WHERE id = ?`,
+      [first],
+    );
+    const { id: newest } = await scan('/', 1, account.api);
+    const rows = await berth.database.query('SELECT id FROM seo_scans WHERE account_id = ? ORDER BY id DESC', [
+      account.id,
+    ]);
+    expect(rows).toHaveLength(300);
+    expect(rows.slice(0, 2)).toEqual([{ id: newest }, { id: first }]);
+    expect(rows.at(-1)).toEqual({ id: `scn_${'13'.padStart(26, '0')}` });
+    (await person.api.get(`/seo/scans/${others}`)).expect(200);
+  });
+
   test('is nobody else’s', async () => {
     site.become({ '/': { body: html() } });
     const [{ id }, stranger] = [await scan(), await berth.makeAccount()];
@@ -184,7 +206,12 @@ describe('own domains', () => {
     test('they are scanned for nothing, by every address of theirs, whatever the plan', async () => {
       const { api, readOnly } = client.account;
       const { url } = (await readOnly.get(`/pages/${mine.id}`)).expect(200).body as { url: string };
-      for (const address of [`http://${mine.domain}/`, url, `http://${mine.domain.toUpperCase()}`]) {
+      for (const address of [
+        `http://${mine.domain}/`,
+        url,
+        `http://${mine.domain.toUpperCase()}`,
+        `http://${mine.domain}./`,
+      ]) {
         const report = (await api.post('/seo/scan', { url: address, pages: 5 })).expect(201).body;
         expect(report.pages.map(({ status }: { status: number }) => status)).toEqual([200, 200]);
         (await readOnly.get(`/seo/scans/${report.id}`)).expect(200);

@@ -2,6 +2,8 @@ import { constants, createBrotliCompress, createGzip } from 'node:zlib';
 import { Readable } from 'node:stream';
 import type { ServerResponse } from 'node:http';
 import { startBerth } from '../../support/app.js';
+import { setLimits } from '../../support/own-plan.js';
+import { until } from '../../support/until.js';
 import { html, LIGHTHOUSE, SITE, type FixturePage } from '../../support/seo-pages.js';
 import { SITES } from '../../support/seo-sites.js';
 import { link, startScanning, type Scanning } from './scanning.js';
@@ -128,6 +130,33 @@ test('a page that comes to too much is given up, and the next one is judged', as
   expect((await scan()).score).toBe(100);
 });
 
+test('a robots.txt that is hard to read, and a thousand links that it forbids, hold nobody up', async () => {
+  const paths = Array.from({ length: 1000 }, (_, index) => `/${String(index).padStart(5, '0')}${'a'.repeat(450)}`);
+  const rules = `Disallow: /${'*'.repeat(99_000)}a\n${`Disallow: /*${'a'.repeat(400)}b\n`.repeat(500)}`;
+  const robots = `${'User-agent: a\n'.repeat(3000)}User-agent: *\n${rules}`;
+  site.become({ '/': { body: html({ body: link(...paths) }), robots } });
+  expect((await scan('/', 20)).pages).toHaveLength(1);
+  expect(site.asked.filter((line) => line.includes('aaa'))).toEqual([]);
+});
+
+test('a page of another account is judged between those of one that has many hard ones', async () => {
+  const order: string[] = [];
+  const hard = '<img aria-labelledby="a b c d e f">'.repeat(60_000);
+  const paths = ['/1', '/2', '/3'];
+  const pages = Object.fromEntries(paths.map((path) => [path, { body: html({ body: hard }) }]));
+  site.become({ '/': { body: html({ body: link(...paths) }) }, ...pages, '/small': { body: html() } });
+  const other = await scanning.berth.makeAccount();
+  await setLimits(scanning.berth, other, { scans: 10 });
+  const all = scan('/', 4).then(({ pages: judged }) => {
+    expect(judged).toHaveLength(4);
+    order.push('hard');
+  });
+  await until('hard pages are judged', () => site.asked.includes('GET /2'));
+  await scan('/small', 1, other.api).then(() => order.push('small'));
+  await all;
+  expect(order).toEqual(['small', 'hard']);
+});
+
 describe('a target that is refused (422)', () => {
   test.each([
     ['ftp://example.com/', 'scheme_refused'],
@@ -144,6 +173,11 @@ describe('a target that is refused (422)', () => {
     ['is no page', 'not_html', { '/': { headers: { 'content-type': 'image/png' }, body: 'x' } }],
     ['is no page by its looks', 'not_html', { '/': (_q, r) => r.writeHead(200).end('just text') }],
     ['leads in circles', 'too_many_redirects', { '/': (_q, r) => r.writeHead(302, { location: '/' }).end() }],
+    [
+      'leads to an address that is too long',
+      'address_too_long',
+      { '/': (_q, r) => r.writeHead(302, { location: `/${'a'.repeat(2048)}` }).end() },
+    ],
     ['speaks no HTTP', 'bad_response', { '/': (_q, r) => r.socket!.end('220 mail ESMTP\r\n') }],
     ['cannot be unpacked', 'bad_response', { '/': { headers: { 'content-encoding': 'gzip' }, body: 'plain' } }],
     ['is packed twice', 'bad_response', { '/': { headers: { 'content-encoding': 'gzip, gzip' }, body: 'plain' } }],
@@ -176,6 +210,13 @@ describe('a target that is refused (422)', () => {
       expect((await account.api.get('/seo/quota')).expect(200).body.used).toBe(0);
     } finally {
       await careful.close();
+    }
+  });
+
+  test('an address that is too long once encoded is a 400', async () => {
+    for (const path of ['a'.repeat(2048), 'ä'.repeat(1000)]) {
+      const { errors } = (await person.api.post('/seo/scan', { url: `${site.url}/${path}` })).expect(400).body;
+      expect(errors).toEqual([expect.objectContaining({ field: 'url', code: 'max_length' })]);
     }
   });
 

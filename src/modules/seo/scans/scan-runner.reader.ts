@@ -5,9 +5,9 @@ import { UnreadablePage } from '../audits/page-auditor.js';
 import { Crawler } from '../crawl/crawler.reader.js';
 import type { Crawl } from '../crawl/crawled-page.js';
 import { NotHtml } from '../crawl/not-html.js';
-import type { PageReportView, SiteRuleView } from '../dto/seo.dto.js';
 import type { OwnDomain } from '../own-domains.reader.js';
 import { resultsOf, siteScoreOf } from '../site/site-rules.js';
+import { boundedFindings, type Findings } from './bounded-findings.js';
 import { scanProblem } from './scan-problems.js';
 import { ScanSlots } from './scan-slots.js';
 
@@ -23,12 +23,10 @@ export interface ScanRequest {
 }
 
 /** What a scan found out. */
-export interface Scanned {
+export interface Scanned extends Findings {
   durationMs: number;
   score: number;
   siteScore: number;
-  pages: PageReportView[];
-  site: SiteRuleView[];
 }
 
 /** Carries scans out. */
@@ -45,12 +43,13 @@ export class ScanRunner {
     try {
       const edge = own && { host: own.domain, ...own.edge };
       const crawl = await this.slots.scanning(accountId, () =>
-        this.crawler.crawl({ url, pages, ...(edge && { edge }) }),
+        this.crawler.crawl({ accountId, url, pages, ...(edge && { edge }) }),
       );
       return scannedOf(crawl, pages > 1, Math.round(performance.now() - begin));
     } catch (error) {
       if (error instanceof NotHtml) throw scanProblem('not_html');
       if (error instanceof UnreadablePage) throw scanProblem('unreadable', error);
+      if ((error as Error).name === 'TimeoutError') throw scanProblem('timeout', error);
       if (!(error instanceof WebError)) throw error;
       const left = REFUSAL_MS - (performance.now() - begin);
       if (error.code === 'address_refused' && left > 0) await pause(left);
@@ -65,10 +64,12 @@ function scannedOf({ pages, findings }: Crawl, crawled: boolean, durationMs: num
     durationMs,
     score: Math.round(pages.reduce((sum, { score }) => sum + score, 0) / pages.length),
     siteScore: siteScoreOf(site),
-    pages: pages.map(({ url, status, signals, score, size, ms, truncated, audits }) => ({
-      ...{ url, status, title: signals.title, score, bytes: size, ms, truncated },
-      audits: audits.map(({ weight, ...audit }) => ({ ...audit, weight: Math.round(weight * 1000) / 1000 })),
-    })),
-    site: site.map(({ id, severity, title, findings: found }) => ({ id, severity, title, findings: found })),
+    ...boundedFindings({
+      pages: pages.map(({ url, status, signals, score, size, ms, truncated, audits }) => ({
+        ...{ url, status, title: signals.title, score, bytes: size, ms, truncated },
+        audits: audits.map(({ weight, ...audit }) => ({ ...audit, weight: Math.round(weight * 1000) / 1000 })),
+      })),
+      site: site.map(({ id, severity, title, findings: found }) => ({ id, severity, title, findings: found })),
+    }),
   };
 }

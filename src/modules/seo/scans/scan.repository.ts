@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { LessThan } from 'typeorm';
+import { LessThan, LessThanOrEqual } from 'typeorm';
 import { Database, type Tx } from '../../../platform/database/database.js';
 import { notFound } from '../../../platform/errors/domain-error.js';
 import { SeoScan } from './scan.entity.js';
@@ -32,8 +32,20 @@ export class ScanRepository {
     return scan;
   }
 
-  async insert(scan: SeoScan): Promise<void> {
-    await this.database.manager.insert(SeoScan, scan);
+  async insert(tx: Tx, scan: SeoScan): Promise<void> {
+    await tx.manager.insert(SeoScan, scan);
+  }
+
+  /** Keeps the newest of an account. */
+  async forgetAllBut(tx: Tx, accountId: string, kept: number): Promise<void> {
+    const [newest] = await tx.manager.find(SeoScan, {
+      select: { id: true },
+      where: { accountId },
+      order: { id: 'DESC' },
+      skip: kept,
+      take: 1,
+    });
+    if (newest) await tx.manager.delete(SeoScan, { accountId, id: LessThanOrEqual(newest.id) });
   }
 
   async delete(tx: Tx, accountId: string, id: string): Promise<boolean> {

@@ -12,26 +12,23 @@ import type {
   HistoryEntry,
   HistoryQuery,
   OwnDomainView,
-  PageReportView,
   ReportView,
   ScanDto,
   ScansQuery,
   ScanView,
   SeoQuota,
-  SiteRuleView,
 } from '../dto/seo.dto.js';
 import { OwnDomains, type OwnDomain } from '../own-domains.reader.js';
+import { MAX_REPORT_BYTES, type Findings } from './bounded-findings.js';
 import { ScanQuota } from './scan-quota.service.js';
 import type { SeoScan } from './scan.entity.js';
 import { ScanRepository } from './scan.repository.js';
 import { ScanRunner, type Scanned } from './scan-runner.reader.js';
 
-const MAX_REPORT_BYTES = 64 * 1_048_576;
-
-interface KeptReport {
-  pages: PageReportView[];
-  site: SiteRuleView[];
-}
+/** Reports of an account that are kept: the newest. Scans of own domains cost nothing, and there may be any number. */
+const KEPT = 300;
+/** More than is kept of one: once more was. */
+const READABLE_BYTES = 4 * MAX_REPORT_BYTES;
 
 /** Scans of sites and their reports. */
 @Injectable()
@@ -67,6 +64,7 @@ export class ScansService {
     const { accountId } = caller;
     const url = new URL(text);
     url.hash = '';
+    url.hostname = withoutDot(url.hostname);
     const id = newId('scn');
     const own = ownOf(await this.domains.list(accountId), url);
     const run = async (): Promise<ReportView> =>
@@ -82,7 +80,7 @@ export class ScansService {
 
   async get({ accountId }: Principal, id: string): Promise<ReportView> {
     const scan = await this.scans.findWhole(accountId, id);
-    const report = JSON.parse(await unpackText(scan.report, MAX_REPORT_BYTES)) as KeptReport;
+    const report = JSON.parse(await unpackText(scan.report, READABLE_BYTES)) as Findings;
     const { pageCount: _pageCount, ...head } = scanView(scan);
     return { ...head, ...report };
   }
@@ -106,8 +104,11 @@ export class ScansService {
   private async keep({ accountId }: Principal, id: string, url: URL, scanned: Scanned): Promise<ReportView> {
     const { pages, site, ...head } = scanned;
     const scan = { id, accountId, host: url.host, url: url.href, ...head, createdAt: new Date() };
-    const report = await packText(JSON.stringify({ pages, site } satisfies KeptReport));
-    await this.scans.insert({ ...scan, pages: pages.length, report });
+    const report = await packText(JSON.stringify({ pages, site } satisfies Findings));
+    await this.database.transaction(async (tx) => {
+      await this.scans.insert(tx, { ...scan, pages: pages.length, report });
+      await this.scans.forgetAllBut(tx, accountId, KEPT);
+    });
     const { accountId: _accountId, ...shown } = scan;
     return { ...shown, pages, site };
   }
@@ -115,11 +116,16 @@ export class ScansService {
 
 /** The caller's own domain that an address is of. Of a port that is not the edge's it is not: nothing of ours is there. */
 function ownOf(domains: readonly OwnDomain[], { protocol, port, hostname }: URL): OwnDomain | undefined {
-  const own = domains.find(({ domain }) => domain === hostname.replace(/\.$/, ''));
+  const own = domains.find(({ domain }) => domain === hostname);
   if (!own || !/^https?:$/.test(protocol)) return undefined;
   const { httpPort, httpsPort } = own.edge;
   const ours = ['', String(protocol === 'https:' ? httpsPort : httpPort), new URL(own.url).port];
   return ours.includes(port) ? own : undefined;
+}
+
+/** A name is the same with the dot of the root behind it. */
+function withoutDot(hostname: string): string {
+  return hostname.replace(/\.$/, '');
 }
 
 /** As hosts are kept; what is no host is that of no scan. */
@@ -127,8 +133,10 @@ function hostOf(host: string): string;
 function hostOf(host: string | undefined): string | undefined;
 function hostOf(host: string | undefined): string | undefined {
   if (host === undefined) return undefined;
-  const url = `http://${host}`;
-  return URL.canParse(url) && !/[/?#@\\]/.test(host) ? new URL(url).host : '';
+  const url = URL.parse(`http://${host}`);
+  if (!url || /[/?#@\\]/.test(host)) return '';
+  url.hostname = withoutDot(url.hostname);
+  return url.host;
 }
 
 function scanView(scan: Omit<SeoScan, 'report'>): ScanView {
