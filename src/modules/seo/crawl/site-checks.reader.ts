@@ -156,16 +156,17 @@ export class SiteChecks {
   }
 
   private reciprocity(pages: readonly CrawledPage[]): void {
-    const byKey = new Map(
-      pages.map(({ url, signals }) => {
-        const named = new Set(signals.alternates.map(({ href }) => keyOf(href)));
-        return [keyOf(url), { url, named }];
-      }),
-    );
-    for (const { url, signals } of pages) {
-      for (const { href, element } of signals.alternates) {
-        const other = byKey.get(keyOf(href));
-        if (!other || other.url === url || other.named.has(keyOf(url))) continue;
+    const keyed = pages.map(({ url, signals: { alternates } }) => {
+      return {
+        url,
+        key: keyOf(url),
+        alternates: alternates.map(({ href, element }) => ({ key: keyOf(href), element })),
+      };
+    });
+    const named = new Map(keyed.map(({ key, alternates }) => [key, new Set(alternates.map((other) => other.key))]));
+    for (const { url, key, alternates } of keyed) {
+      for (const { key: other, element } of alternates) {
+        if (other === key || (named.get(other)?.has(key) ?? true)) continue;
         this.note('hreflang-reciprocity', url, element, 'That page does not name this one.', 'Name it there.');
       }
     }
