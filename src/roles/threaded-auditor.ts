@@ -1,7 +1,7 @@
 import type { FetchedPage } from '../modules/seo/audits/page.js';
 import type { AuditedPage } from '../modules/seo/audits/page-audit.js';
 import { PageAuditor, UnreadablePage, type AuditCaller } from '../modules/seo/audits/page-auditor.js';
-import { FairQueue } from '../platform/batching/fair-queue.js';
+import { FairSlots } from '../platform/batching/fair-slots.js';
 import { ServingThread } from './serving-thread.js';
 
 export type AuditOutcome = { audited: AuditedPage } | { failed: string };
@@ -18,10 +18,10 @@ const LONGEST_MS = 10_000;
  */
 export class ThreadedAuditor extends PageAuditor {
   private thread: ServingThread<FetchedPage, AuditOutcome> | undefined;
-  private readonly queue = new FairQueue();
+  private readonly turns = new FairSlots(1);
 
   override audit(page: FetchedPage, { accountId, signal }: AuditCaller): Promise<AuditedPage> {
-    return this.queue.take(accountId, signal, () => this.run(page, signal));
+    return this.turns.run(accountId, signal, () => this.run(page, signal));
   }
 
   async close(): Promise<void> {
