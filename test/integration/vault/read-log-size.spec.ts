@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { VaultKeyLists1763640080540 } from '../../../migrations/1763640080540-vault-key-lists.js';
+import { VaultKeyLists1763640080545 } from '../../../migrations/1763640080545-vault-key-lists.js';
 import { KeyLists } from '../../../src/modules/vault/reads/key-lists.service.js';
 import { ReadLogCleanerWorker } from '../../../src/modules/vault/reads/read-log-cleaner.worker.js';
 import { ReadLog } from '../../../src/modules/vault/reads/read-log.service.js';
@@ -133,7 +133,7 @@ test('reads that were recorded with their names keep them', async () => {
   await record(MANY);
   await record([]);
   const before = await app.vault.access(app.caller, id);
-  const migration = new VaultKeyLists1763640080540();
+  const migration = new VaultKeyLists1763640080545();
   const runner = app.servers.database.source.createQueryRunner();
   try {
     await migration.down(runner);
