@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { FairSlots } from '../../../platform/batching/fair-slots.js';
+import { UnderWay } from '../../../platform/batching/under-way.js';
 import { DomainError } from '../../../platform/errors/domain-error.js';
 
 /** More at once would only slow each other down, and whatever else runs here. */
@@ -11,24 +12,16 @@ const DEPLOYS_PER_ACCOUNT = 20;
 @Injectable()
 export class DeployQueue {
   private readonly slots = new FairSlots(PACKED_AT_ONCE);
-  private readonly underWay = new Map<string, number>();
+  private readonly underWay = new UnderWay();
 
   /** Throws 429 when the account has enough of them under way, whether they are received, wait or are packed. */
   async deploying<T>(accountId: string, work: () => Promise<T>): Promise<T> {
-    const others = this.underWay.get(accountId) ?? 0;
-    if (others >= DEPLOYS_PER_ACCOUNT) {
+    if (this.underWay.of(accountId) >= DEPLOYS_PER_ACCOUNT) {
       throw new DomainError('rate_limited', 'too_many_deploys', 'Too many deploys are under way at once.', {
         retryAfterSeconds: 10,
       });
     }
-    this.underWay.set(accountId, others + 1);
-    try {
-      return await work();
-    } finally {
-      const left = this.underWay.get(accountId)! - 1;
-      if (left > 0) this.underWay.set(accountId, left);
-      else this.underWay.delete(accountId);
-    }
+    return this.underWay.during(accountId, work);
   }
 
   /** Waits for the account's turn; one archive of an account is packed at a time. */

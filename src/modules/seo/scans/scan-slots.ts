@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { setTimeout as pause } from 'node:timers/promises';
 import pLimit, { type LimitFunction } from 'p-limit';
+import { UnderWay } from '../../../platform/batching/under-way.js';
 import { DomainError } from '../../../platform/errors/domain-error.js';
 import { Redis } from '../../../platform/redis/redis.js';
 import { SharedPlaces } from '../../../platform/redis/shared-places.js';
@@ -16,9 +17,8 @@ const RETRY_MS = 50;
 @Injectable()
 export class ScanSlots {
   private readonly places: SharedPlaces;
-  private readonly scans = new Map<string, number>();
+  private readonly scans = new UnderWay();
   private readonly hosts = new Map<string, LimitFunction>();
-  private total = 0;
 
   constructor(redis: Redis) {
     this.places = new SharedPlaces(redis.fast, LEASE_MS);
@@ -26,22 +26,12 @@ export class ScanSlots {
 
   /** Throws 429 when the account, or everybody, has enough scans under way. */
   async scanning<T>(accountId: string, work: () => Promise<T>): Promise<T> {
-    const mine = this.scans.get(accountId) ?? 0;
-    if (mine >= SCANS_PER_ACCOUNT || this.total >= SCANS_PER_PROCESS) {
+    if (this.scans.of(accountId) >= SCANS_PER_ACCOUNT || this.scans.total >= SCANS_PER_PROCESS) {
       throw new DomainError('rate_limited', 'too_many_scans', 'Too many scans are under way at once.', {
         retryAfterSeconds: 10,
       });
     }
-    this.scans.set(accountId, mine + 1);
-    this.total++;
-    try {
-      return await work();
-    } finally {
-      const left = this.scans.get(accountId)! - 1;
-      if (left > 0) this.scans.set(accountId, left);
-      else this.scans.delete(accountId);
-      this.total--;
-    }
+    return this.scans.during(accountId, work);
   }
 
   /** Waits until the host is asked for little enough, or the signal is aborted, by which the work is to end. */
