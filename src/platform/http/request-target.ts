@@ -7,6 +7,7 @@ export interface RequestTarget {
 
 /** What a request line asks for: servers take the absolute form, which clients send to proxies (RFC 9112, section 3.2.2). */
 export function requestTarget(url: string): RequestTarget {
+  if (url.startsWith('/')) return { url, authority: undefined };
   const [whole = '', authority] = /^https?:\/\/([^/?#]*)/i.exec(url) ?? [];
   if (authority === undefined) return { url, authority };
   const rest = url.slice(whole.length);

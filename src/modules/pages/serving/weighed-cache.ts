@@ -55,18 +55,24 @@ interface Kept<T> {
 class Shelf<T> {
   weight = 0;
   private readonly kept = new Map<string, Kept<T>>();
+  /** What is asked for over and over need not move. */
+  private last: string | undefined;
 
   use(key: string): T | undefined {
     const found = this.kept.get(key);
     if (!found) return undefined;
-    this.kept.delete(key);
-    this.kept.set(key, found);
+    if (key !== this.last) {
+      this.kept.delete(key);
+      this.kept.set(key, found);
+      this.last = key;
+    }
     return found.value;
   }
 
   add(key: string, kept: Kept<T>): void {
     this.kept.set(key, kept);
     this.weight += kept.weight;
+    this.last = key;
   }
 
   remove(key: string): void {
