@@ -1,3 +1,4 @@
+import { robotsLines } from '../robots/robots-lines.js';
 import { MOST_FINDINGS, type Audit, type Finding } from './audit.js';
 import { cut } from './html.js';
 
@@ -32,18 +33,13 @@ export const robotsTxt: Audit = {
 function faultsIn(content: string): Finding[] {
   const findings: Finding[] = [];
   let inGroup = false;
-  for (const [index, line] of content.split(/\r\n|\r|\n/).entries()) {
-    const text = line.split('#', 1)[0]!.trim();
-    if (text === '') continue;
-    const colon = text.indexOf(':');
-    const name = text.slice(0, Math.max(0, colon)).trim().toLowerCase();
-    const reason =
-      colon === -1 ? 'The line is not of the form name: value.' : faultOf(name, text.slice(colon + 1).trim());
-    const orphaned = reason === undefined && !inGroup && OF_A_GROUP.has(name);
-    if (reason === undefined && name === 'user-agent') inGroup = true;
+  for (const { number, text, field } of robotsLines(content)) {
+    const reason = field ? faultOf(field.name, field.value) : 'The line is not of the form name: value.';
+    const orphaned = reason === undefined && !inGroup && OF_A_GROUP.has(field!.name);
+    if (reason === undefined && field!.name === 'user-agent') inGroup = true;
     if (reason === undefined && !orphaned) continue;
     findings.push({
-      element: cut(`robots.txt, line ${index + 1}: ${line}`),
+      element: cut(`robots.txt, line ${number}: ${text}`),
       reason: reason ?? 'The rule stands before any user-agent.',
       fix: 'Correct the line or remove it.',
     });

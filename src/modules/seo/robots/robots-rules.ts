@@ -1,4 +1,5 @@
 import type { RobotsFile } from '../audits/page.js';
+import { robotsLines } from './robots-lines.js';
 import { normalised, RobotsPattern } from './robots-pattern.js';
 
 /** What is read of a robots.txt: the least that RFC 9309 asks for. */
@@ -32,9 +33,9 @@ export class RobotsRules {
     const asked = new Set(['*', ...agents.map((agent) => agent.toLowerCase())]);
     let named = new Set<string>();
     let isHeadOver = true;
-    for (const [index, line] of content.split(/\r\n|\r|\n/).entries()) {
-      if (line === '') continue;
-      const { name, value } = fieldOf(line);
+    for (const { number: line, text, field } of robotsLines(content)) {
+      if (!field) continue;
+      const { name, value } = field;
       if (name === 'sitemap' && this.sitemaps.length < MOST_SITEMAPS) this.sitemaps.push(value);
       if (name === 'user-agent') {
         if (isHeadOver) named = new Set();
@@ -48,7 +49,7 @@ export class RobotsRules {
       if (named.size === 0) continue;
       const groups = [...named].map((agent) => this.groupOf(agent));
       if (name === 'crawl-delay') for (const group of groups) group.delaySeconds = Number(value) || 0;
-      else if (value !== '') this.add(groups, value, { allow: name === 'allow', line: index + 1, text: line });
+      else if (value !== '') this.add(groups, value, { allow: name === 'allow', line, text });
     }
   }
 
@@ -99,11 +100,4 @@ export class RobotsRules {
 export function robotsRules({ status, content }: RobotsFile, agents: readonly string[]): RobotsRules | undefined {
   if (status === null || status >= 400 || content === '') return undefined;
   return new RobotsRules(content, agents);
-}
-
-function fieldOf(line: string): { name: string; value: string } {
-  const [text] = line.split('#', 1) as [string];
-  const colon = text.indexOf(':');
-  if (colon === -1) return { name: '', value: '' };
-  return { name: text.slice(0, colon).trim().toLowerCase(), value: text.slice(colon + 1).trim() };
 }
