@@ -10,6 +10,7 @@ import type { Request, Response } from 'express';
 import { lastValueFrom, from, type Observable } from 'rxjs';
 import { badField } from '../errors/domain-error.js';
 import { WakeUps, type WakeUp } from '../redis/wake-ups.js';
+import { clientGone } from './client-gone.js';
 import { ApiQuery } from './openapi-annotations.js';
 import { Shutdown } from './shutdown.js';
 
@@ -72,19 +73,12 @@ export class WaitInterceptor implements NestInterceptor {
     response: Response,
   ): Promise<unknown> {
     const deadline = performance.now() + seconds * 1000;
-    const gone = new AbortController();
-    const leave = (): void => gone.abort();
-    response.once('close', leave);
-    const ended = AbortSignal.any([gone.signal, this.shutdown.signal]);
-    try {
-      for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 1.3, LONGEST_PAUSE_MS)) {
-        const state: unknown = await lastValueFrom(next.handle());
-        const remaining = deadline - performance.now();
-        if (wanted.has(statusOf(state)) || remaining <= 0 || ended.aborted) return state;
-        await wakeUp.wait(Math.min(pause, remaining), ended);
-      }
-    } finally {
-      response.off('close', leave);
+    const ended = AbortSignal.any([clientGone(response), this.shutdown.signal]);
+    for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 1.3, LONGEST_PAUSE_MS)) {
+      const state: unknown = await lastValueFrom(next.handle());
+      const remaining = deadline - performance.now();
+      if (wanted.has(statusOf(state)) || remaining <= 0 || ended.aborted) return state;
+      await wakeUp.wait(Math.min(pause, remaining), ended);
     }
   }
 }
