@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { LessThan, LessThanOrEqual } from 'typeorm';
+import { LessThan } from 'typeorm';
 import { Database, type Tx } from '../../../platform/database/database.js';
+import { keepNewest } from '../../../platform/database/keep-newest.js';
 import { notFound } from '../../../platform/errors/domain-error.js';
 import { SeoScan } from './scan.entity.js';
 
@@ -38,14 +39,7 @@ export class ScanRepository {
 
   /** Keeps the newest of an account. */
   async forgetAllBut(tx: Tx, accountId: string, kept: number): Promise<void> {
-    const [newest] = await tx.manager.find(SeoScan, {
-      select: { id: true },
-      where: { accountId },
-      order: { id: 'DESC' },
-      skip: kept,
-      take: 1,
-    });
-    if (newest) await tx.manager.delete(SeoScan, { accountId, id: LessThanOrEqual(newest.id) });
+    await keepNewest(tx, SeoScan, { accountId }, kept);
   }
 
   async delete(tx: Tx, accountId: string, id: string): Promise<boolean> {

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { In, LessThanOrEqual, MoreThan } from 'typeorm';
+import { In, MoreThan } from 'typeorm';
 import { Database, type Tx } from '../../../platform/database/database.js';
+import { keepNewest } from '../../../platform/database/keep-newest.js';
 import { EventRecorder, SYSTEM } from '../../../platform/events/event-recorder.js';
 import { newId } from '../../../platform/ids/id.js';
 import type { ReportedInstance } from '../../../platform/internal-api/internal-api.contract.js';
@@ -144,7 +145,7 @@ export class ServerObserver {
       usageAt: traces.usage?.at ?? null,
       at,
     });
-    await this.forgetOld(tx, server.id);
+    await keepNewest(tx, ServerCrash, { serverId: server.id }, KEPT_CRASHES);
     await this.record(tx, server, 'server:crashed', { ...exit, restart });
     await tx.manager.update(Server, { id: server.id }, { status: restart ? 'STARTING' : 'CRASHED', updatedAt: at });
     if (!restart) return;
@@ -155,17 +156,6 @@ export class ServerObserver {
       payload: { signal: 'start', afterCrash: true } satisfies PowerPayload,
       delayMs: RESTART_DELAYS_MS[restarts]!,
     });
-  }
-
-  private async forgetOld(tx: Tx, serverId: string): Promise<void> {
-    const [oldest] = await tx.manager.find(ServerCrash, {
-      select: { id: true },
-      where: { serverId },
-      order: { id: 'DESC' },
-      skip: KEPT_CRASHES,
-      take: 1,
-    });
-    if (oldest) await tx.manager.delete(ServerCrash, { serverId, id: LessThanOrEqual(oldest.id) });
   }
 
   /** Runs `work` with the row locked, unless an operation is about to decide the service's state itself. */
