@@ -9,7 +9,7 @@ type ReadThread = ServingThread<FilePart[], ReadOutcome[]>;
 
 /** As many threads at most: each waits for the disk by itself. */
 const THREADS = 2;
-const BATCH = 32;
+const BATCH = 16;
 
 /**
  * Has small reads done by threads of their own, those of one moment in one go: opening, reading and closing a file that is in
