@@ -1,17 +1,16 @@
 import { execFileSync } from 'node:child_process';
 import type { TestAccount } from '../support/app.js';
 import { Hosting, onEngine, runningServer } from './support/hosting.js';
+import { Neighbour } from './support/neighbour.js';
 import { createMachine, reachMachine, redirect, SshKey, type Machine, type Redirection } from './support/machines.js';
 
-const NAMESPACE = 'berth-visitor';
 const TABLE = 'berth_e2e_visitors';
 const OURS = '203.0.113.65';
 const VISITOR = '203.0.113.66';
 
-const ip = (...args: string[]): string => execFileSync('ip', args, { encoding: 'utf8' });
-
 /** A platform whose public address is one that visitors have a route to, and a visitor. */
 onEngine('visitors of machines', () => {
+  let visitor: Neighbour;
   let hosting: Hosting;
   let account: TestAccount;
   let key: SshKey;
@@ -19,15 +18,7 @@ onEngine('visitors of machines', () => {
   let door: Redirection;
 
   beforeAll(async () => {
-    removeNamespace();
-    ip('netns', 'add', NAMESPACE);
-    ip('link', 'add', 'berthvis0', 'type', 'veth', 'peer', 'name', 'eth0', 'netns', NAMESPACE);
-    ip('addr', 'add', `${OURS}/26`, 'dev', 'berthvis0');
-    ip('link', 'set', 'berthvis0', 'up');
-    ip('netns', 'exec', NAMESPACE, 'ip', 'addr', 'add', `${VISITOR}/26`, 'dev', 'eth0');
-    ip('netns', 'exec', NAMESPACE, 'ip', 'link', 'set', 'eth0', 'up');
-    ip('netns', 'exec', NAMESPACE, 'ip', 'link', 'set', 'lo', 'up');
-    ip('netns', 'exec', NAMESPACE, 'ip', 'route', 'add', 'default', 'via', OURS);
+    visitor = new Neighbour({ name: 'berth-visitor', link: 'berthvis0', ours: OURS, theirs: VISITOR, prefix: 26 });
     key = new SshKey();
     hosting = await Hosting.start({
       machines: true,
@@ -41,53 +32,38 @@ onEngine('visitors of machines', () => {
   afterAll(async () => {
     await hosting?.close();
     key?.remove();
-    removeNamespace();
+    visitor?.remove();
     for (const table of [TABLE, `${TABLE}_broker`, `${TABLE}_machines`]) {
       execFileSync('nft', ['-f', '-'], { input: `table inet ${table}\ndelete table inet ${table}\n` });
     }
   });
 
-  const visit = ['ip', 'netns', 'exec', NAMESPACE];
-
   test('the machine sees who they are, and this host gets in the same way', async () => {
     expect(door.address).toBe(OURS);
-    const [from] = (await key.untilIn(door, 'echo $SSH_CONNECTION', visit)).split(' ');
+    const [from] = (await key.untilIn(door, 'echo $SSH_CONNECTION', visitor.inside)).split(' ');
     expect(from).toBe(VISITOR);
     expect(await key.untilIn(door, 'echo here')).toBe('here');
   }, 120_000);
 
   test('but for the port there is no way in for them, nor out to them for the machine', async () => {
     const tried = (target: string, port: number): string =>
-      execFileSync(
-        'ip',
-        [
-          'netns',
-          'exec',
-          NAMESPACE,
-          'bash',
-          '-c',
-          `timeout 2 bash -c '</dev/tcp/${target}/${port}' 2>/dev/null && echo in || echo out`,
-        ],
-        {
-          encoding: 'utf8',
-        },
-      ).trim();
+      visitor.run('bash', '-c', `timeout 2 bash -c '</dev/tcp/${target}/${port}' 2>/dev/null && echo in || echo out`);
     expect(tried(OURS, door.publicPort)).toBe('in');
     expect(tried(hosting.berth.env.MACHINE_SUBNET!.split('/')[0]!, 53)).toBe('out');
     const reach = (target: string): Promise<string> =>
-      key.untilIn(door, `timeout 2 bash -c '</dev/tcp/${target}' 2>/dev/null && echo in || echo out`, visit);
+      key.untilIn(door, `timeout 2 bash -c '</dev/tcp/${target}' 2>/dev/null && echo in || echo out`, visitor.inside);
     expect(await reach(`${OURS}/${hosting.berth.env.INTERNAL_PORT}`)).toBe('out');
   }, 60_000);
 
   test('a port that is given up leads nowhere', async () => {
     (await account.api.delete(`/lxc/${machine.id}/ports/${door.id}`)).expect(204);
-    expect((await key.ssh(door, 'true', ['-o', 'ConnectTimeout=2'], visit)).code).not.toBe(0);
+    expect((await key.ssh(door, 'true', ['-o', 'ConnectTimeout=2'], visitor.inside)).code).not.toBe(0);
     const again = await redirect(account.api, machine.id, {
       targetPort: 22,
       protocol: 'tcp',
       publicPort: door.publicPort,
     });
-    expect(await key.untilIn(again, 'echo again', visit)).toBe('again');
+    expect(await key.untilIn(again, 'echo again', visitor.inside)).toBe('again');
   }, 60_000);
 
   test("neither a service's port nor another machine's is given twice", async () => {
@@ -106,16 +82,3 @@ onEngine('visitors of machines', () => {
     expect([answer.status, answer.body.code]).toEqual([409, 'port_taken']);
   }, 120_000);
 });
-
-function removeNamespace(): void {
-  for (const args of [
-    ['netns', 'del', NAMESPACE],
-    ['link', 'del', 'berthvis0'],
-  ]) {
-    try {
-      execFileSync('ip', args, { stdio: 'ignore' });
-    } catch {
-      // There is none.
-    }
-  }
-}

@@ -1,9 +1,11 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { connect } from 'node:net';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import type { TestAccount } from '../support/app.js';
 import { until } from '../support/until.js';
+import { BrokerClient } from './support/broker-client.js';
 import { Hosting, onEngine, runningServer, type Server } from './support/hosting.js';
+import { Neighbour } from './support/neighbour.js';
 
 const TABLE = 'berth_e2e_test';
 
@@ -120,6 +122,36 @@ onEngine('ports and firewall', () => {
     expect(await attempt(primary())).toBe('ECONNREFUSED');
   }, 120_000);
 
+  test('of what stands on private addresses a service reaches the databases and the broker, and nothing else', async () => {
+    const { gateway } = hosting;
+    const program = new BrokerClient(hosting, server.id);
+    const tries = (host: string, port: number): Promise<string> => program.python(TRIES, host, String(port));
+    const own = createServer((socket) => socket.end()).listen(0, gateway);
+    const street = { name: 'berth-neighbour', link: 'berthngh0', prefix: 30 };
+    const neighbour = new Neighbour({ ...street, ours: '10.99.77.1', theirs: '10.99.77.2' });
+    try {
+      await Promise.all([once(own, 'listening'), neighbour.listen(3306)]);
+      neighbour.alsoHas('198.51.100.70');
+      // As the rest of the internet it answers.
+      expect(await tries('198.51.100.70', 3306)).toBe('in');
+      expect(await tries('10.99.77.2', 3306)).toBe('refused');
+      const { port } = own.address() as AddressInfo;
+      expect(await tries(gateway, port)).toBe('refused');
+      expect(await tries('10.99.77.1', port)).toBe('refused');
+      expect(await tries(gateway, 53)).toBe('in');
+      expect(await tries(gateway, Number(hosting.berth.env.BROKER_PORT))).toBe('in');
+      await hosting.rows(DATABASE_HOST, ['10.99.77.2', 3306]);
+      await until('the way to the databases', async () => (await tries('10.99.77.2', 3306)) === 'in');
+      expect(await tries('10.99.77.2', 3307)).toBe('refused');
+      expect(await tries(gateway, port)).toBe('refused');
+      await hosting.rows("DELETE FROM database_hosts WHERE id = 'dbh_neighbour'");
+      await until('no way to them', async () => (await tries('10.99.77.2', 3306)) === 'refused');
+    } finally {
+      own.close();
+      neighbour.remove();
+    }
+  }, 60_000);
+
   test('no rule is left of a service that is deleted', async () => {
     const gone = await runningServer(account.api);
     const { port } = gone.primaryAllocation;
@@ -144,6 +176,22 @@ onEngine('ports and firewall', () => {
 function nft(commands: string[]): void {
   execFileSync('nft', ['-f', '-'], { input: `${commands.join('\n')}\n` });
 }
+
+const DATABASE_HOST = `
+INSERT INTO database_hosts SET id = 'dbh_neighbour', name = 'neighbour', address = '127.0.0.1', port = 1,
+  service_address = ?, service_port = ?, admin_user = 'nobody', sealed_password = '', capacity = 0, created_at = NOW(3)`;
+
+/** What becomes of one connection from inside a container. */
+const TRIES = `
+import socket, sys
+try:
+    socket.create_connection((sys.argv[1], int(sys.argv[2])), 5).close()
+    print('in')
+except ConnectionRefusedError:
+    print('refused')
+except OSError as error:
+    print(type(error).__name__)
+`;
 
 const SQUAT = `
 const [ip, port] = process.argv.slice(1);

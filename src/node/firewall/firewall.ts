@@ -1,11 +1,13 @@
 import type { InternalApiClient } from '../../platform/internal-api/internal-api.client.js';
-import type { FirewallRule } from '../../platform/internal-api/internal-api.contract.js';
+import type { FirewallRules } from '../../platform/internal-api/internal-api.contract.js';
 import type { AppLogger } from '../../platform/observability/logger.js';
+import { DatabasePlaces } from './database-places.js';
 import { applyRuleset, tableExists } from './nftables.js';
 import { ruleset } from './ruleset.js';
+import type { Surroundings } from './service-rules.js';
 
 const ASK_EVERY_MS = 2000;
-/** Somebody who reloads their own rules may have removed ours. */
+/** Somebody who reloads their own rules may have removed ours, and a name may lead elsewhere. */
 const LOOK_EVERY_MS = 20_000;
 
 /**
@@ -18,11 +20,14 @@ export class Firewall {
   private stopped = false;
   private failing = false;
   private version: string | null = null;
-  private rules: FirewallRule[] = [];
+  private rules: FirewallRules = { ports: [], databases: [] };
+  private laid = '';
   private lookedAt = 0;
+  private readonly places = new DatabasePlaces();
 
   constructor(
     private readonly table: string,
+    private readonly around: Surroundings,
     private readonly api: InternalApiClient,
     private readonly log: AppLogger,
   ) {}
@@ -62,8 +67,8 @@ export class Firewall {
     }
   }
 
-  private async apply(version: string, rules: FirewallRule[]): Promise<void> {
-    await applyRuleset(ruleset(this.table, rules));
+  private async apply(version: string, rules: FirewallRules): Promise<void> {
+    await this.lay(await this.textOf(rules));
     this.version = version;
     this.rules = rules;
     this.lookedAt = Date.now();
@@ -72,8 +77,19 @@ export class Firewall {
   private async look(): Promise<void> {
     if (Date.now() - this.lookedAt < LOOK_EVERY_MS) return;
     this.lookedAt = Date.now();
-    if (await tableExists(this.table)) return;
-    this.log.warn({ table: this.table }, 'somebody removed the firewall rules of services; they are put back');
-    await applyRuleset(ruleset(this.table, this.rules));
+    const text = await this.textOf(this.rules);
+    const gone = !(await tableExists(this.table));
+    if (gone)
+      this.log.warn({ table: this.table }, 'somebody removed the firewall rules of services; they are put back');
+    if (gone || text !== this.laid) await this.lay(text);
+  }
+
+  private async textOf({ ports, databases }: FirewallRules): Promise<string> {
+    return ruleset(this.table, this.around, { ports, databases: await this.places.of(databases) });
+  }
+
+  private async lay(text: string): Promise<void> {
+    await applyRuleset(text);
+    this.laid = text;
   }
 }

@@ -1,5 +1,6 @@
 import type { FirewallRule } from '../../platform/internal-api/internal-api.contract.js';
 import { ruleset } from './ruleset.js';
+import type { DatabasePlace } from './service-rules.js';
 
 const rule = (changes: Partial<FirewallRule>): FirewallRule => ({
   ip: '192.0.2.1',
@@ -10,9 +11,21 @@ const rule = (changes: Partial<FirewallRule>): FirewallRule => ({
   ...changes,
 });
 
+const AROUND = {
+  network: 'berth0',
+  gateway: '10.158.0.1',
+  brokerPort: 7458,
+  publicAddresses: ['203.0.113.9'],
+  publicPorts: [443],
+  portRange: { first: 20_000, last: 29_999 },
+};
+
+const textOf = (table: string, ports: FirewallRule[], databases: DatabasePlace[] = []): string =>
+  ruleset(table, AROUND, { ports, databases });
+
 describe('the firewall as nftables reads it', () => {
   test('replaces its own table as a whole and names no other', () => {
-    const text = ruleset('berth_one', [rule({ active: false })]);
+    const text = textOf('berth_one', [rule({ active: false })]);
     expect(text.split('\n').slice(0, 3)).toEqual([
       'table inet berth_one',
       'delete table inet berth_one',
@@ -22,31 +35,57 @@ describe('the firewall as nftables reads it', () => {
   });
 
   test('has nothing to say of an open port without a rate', () => {
-    expect(ruleset('berth', [rule({})])).toBe(ruleset('berth', []));
+    expect(textOf('berth', [rule({})])).toBe(textOf('berth', []));
   });
 
   test('closes a port for its address and protocol only', () => {
-    const text = ruleset('berth', [rule({ active: false }), rule({ protocol: 'udp', port: 20_002, active: false })]);
+    const text = textOf('berth', [rule({ active: false }), rule({ protocol: 'udp', port: 20_002, active: false })]);
     expect(text).toContain('elements = { 192.0.2.1 . tcp . 20001, 192.0.2.1 . udp . 20002 }');
   });
 
   test('counts new connections by source and port', () => {
-    expect(ruleset('berth', [rule({ rateLimit: 7 })])).toContain(
+    expect(textOf('berth', [rule({ rateLimit: 7 })])).toContain(
       'ip daddr 192.0.2.1 tcp dport 20001 ct state new update @rates4 ' +
         '{ ip saddr . ip daddr . meta l4proto . th dport limit rate over 7/second burst 7 packets } goto refuse',
     );
   });
 
   test('a closed port needs no rate', () => {
-    expect(ruleset('berth', [rule({ active: false, rateLimit: 7 })])).not.toContain('limit rate');
+    expect(textOf('berth', [rule({ active: false, rateLimit: 7 })])).not.toContain('limit rate');
   });
 
   test('keeps addresses of both families apart', () => {
-    const text = ruleset('berth', [
+    const text = textOf('berth', [
       rule({ ip: '2001:db8::1', active: false }),
       rule({ ip: '2001:db8::1', port: 20_002, rateLimit: 1 }),
     ]);
     expect(text).toMatch(/set closed6 \{\n.*\n {4}elements = \{ 2001:db8::1 \. tcp \. 20001 \}/);
     expect(text).toContain('ip6 daddr 2001:db8::1 tcp dport 20002 ct state new update @rates6');
+  });
+
+  test('keeps services to what everybody reaches, the broker and the databases', () => {
+    const text = textOf(
+      'berth',
+      [],
+      [
+        { ip: '10.0.0.20', port: 3306 },
+        { ip: '10.0.0.20', port: 3306 },
+      ],
+    );
+    expect(text).toContain('type ipv4_addr . inet_service\n    elements = { 10.0.0.20 . 3306 }');
+    expect(text).toContain('iifname "berth0" goto services');
+    const [, services = ''] =
+      /chain services \{\n([^}]*goto refuse)/s.exec(text.replaceAll(/\{ [^\n]* \}/g, '…')) ?? [];
+    expect(services.trim().split(/\n */)).toEqual([
+      'ct state established,related accept',
+      'udp dport 67 accept',
+      'ip daddr 10.158.0.1 meta l4proto … th dport 53 accept',
+      'ip daddr 10.158.0.1 icmp type echo-request accept',
+      'ip daddr 203.0.113.9 tcp dport … accept',
+      'ip daddr 203.0.113.9 udp dport 20000-29999 accept',
+      'ip daddr 10.158.0.1 tcp dport 7458 accept',
+      'ip daddr . tcp dport @databases4 accept',
+      'goto refuse',
+    ]);
   });
 });

@@ -1,15 +1,21 @@
 import { isIPv6 } from 'node:net';
 import type { FirewallRule } from '../../platform/internal-api/internal-api.contract.js';
+import { serviceRules, type DatabasePlace, type Surroundings } from './service-rules.js';
 
 /** How long an address that is over its rate, or near it, is remembered after its last try. */
 const FORGET = '60s';
 const REMEMBERED = 65_535;
 
+export interface NodeRules {
+  ports: readonly FirewallRule[];
+  databases: readonly DatabasePlace[];
+}
+
 /**
  * The whole table as nftables reads it: what was there before is gone and this is there instead, in one transaction of the
  * kernel's. No other table is touched. Ports that are open and without a rate need no rule.
  */
-export function ruleset(table: string, rules: readonly FirewallRule[]): string {
+export function ruleset(table: string, around: Surroundings, { ports: rules, databases }: NodeRules): string {
   const closed = { ip: elements(rules, false), ip6: elements(rules, true) };
   const limited = rules.filter(({ active, rateLimit }) => active && rateLimit > 0);
   return [
@@ -26,7 +32,9 @@ export function ruleset(table: string, rules: readonly FirewallRule[]): string {
     '    ip daddr . meta l4proto . th dport @closed4 goto refuse',
     '    ip6 daddr . meta l4proto . th dport @closed6 goto refuse',
     ...limited.map((rule) => `    ${limit(rule)}`),
+    `    iifname "${around.network}" goto services`,
     '  }',
+    ...serviceRules(around, databases),
     '  chain refuse {',
     '    meta l4proto tcp reject with tcp reset',
     '    reject with icmpx port-unreachable',

@@ -5,6 +5,7 @@ import { Firewall } from './firewall.js';
 import { KeptTable } from './kept-table.js';
 import { machineRules } from './machine-rules.js';
 import { mayFilter } from './nftables.js';
+import type { PublicPorts } from './open-to-guests.js';
 
 /** Null where there is none, for a reason that is said once. */
 export function startFirewall(config: Config, api: InternalApiClient, log: AppLogger): Firewall | null {
@@ -13,9 +14,15 @@ export function startFirewall(config: Config, api: InternalApiClient, log: AppLo
     log.info({ why }, 'no firewall: the rules of services are kept and not applied');
     return null;
   }
-  const firewall = new Firewall(config.firewallTable, api, log);
+  const around = {
+    network: config.appNetwork,
+    gateway: gatewayOf(config.appSubnet),
+    brokerPort: config.brokerPort,
+    ...publicPorts(config),
+  };
+  const firewall = new Firewall(config.firewallTable, around, api, log);
   firewall.start();
-  log.info({ table: config.firewallTable }, 'firewall follows the rules of services');
+  log.info({ table: config.firewallTable }, 'firewall follows the rules of services, and keeps them to the internet');
   return firewall;
 }
 
@@ -24,18 +31,28 @@ export async function guardMachines(config: Config, log: AppLogger): Promise<Kep
   if (config.require('engineUrl').startsWith('simulator:')) return null;
   const rules = machineRules(config.firewallTable, {
     network: config.machineNetwork,
-    gateway: config.machineSubnet.split('/')[0]!,
+    gateway: gatewayOf(config.machineSubnet),
     appNetwork: config.appNetwork,
+    ...publicPorts(config),
+  });
+  const table = KeptTable.for(config.firewall, rules, log);
+  await table?.start();
+  return table;
+}
+
+function publicPorts(config: Config): PublicPorts {
+  return {
     publicAddresses: config.publicAddress,
     publicPorts: [
       ...[80, 443, config.port, config.cdnPort, config.consolePort, config.sftpPort],
       ...[config.pagesHttpPort, config.pagesHttpsPort],
     ],
     portRange: config.portRange,
-  });
-  const table = KeptTable.for(config.firewall, rules, log);
-  await table?.start();
-  return table;
+  };
+}
+
+function gatewayOf(subnet: string): string {
+  return subnet.split('/')[0]!;
 }
 
 function whyNot(config: Config): string | null {

@@ -39,10 +39,23 @@ export interface FirewallRule {
   rateLimit: number;
 }
 
+/** What services reach though it may stand on a private address. */
+export interface DatabaseAddress {
+  /** An address, or a name that the node has resolved. */
+  host: string;
+  port: number;
+}
+
+/** What the packet filter of a node has to do. */
+export interface FirewallRules {
+  ports: FirewallRule[];
+  databases: DatabaseAddress[];
+}
+
 export interface FirewallAnswer {
   version: string;
   /** Null when they are those the node has already. */
-  rules: FirewallRule[] | null;
+  rules: FirewallRules | null;
 }
 
 export interface SftpLogin {

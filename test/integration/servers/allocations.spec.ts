@@ -1,6 +1,6 @@
 import { AllocationsService } from '../../../src/modules/servers/allocations/allocations.service.js';
 import { Allocation } from '../../../src/modules/servers/allocations/allocation.entity.js';
-import { FirewallRules } from '../../../src/modules/servers/allocations/firewall-rules.js';
+import { NodeFirewall } from '../../../src/modules/servers/allocations/node-firewall.js';
 import { Server } from '../../../src/modules/servers/server.entity.js';
 import { engineName } from '../../../src/modules/servers/server.operations.js';
 import type { Principal } from '../../../src/platform/auth/principal.js';
@@ -75,7 +75,7 @@ test('ten ports are all that a service gets, also when they are asked for at onc
 test("the firewall's rules are those of the node's services, and their version changes with them only", async () => {
   const id = await app.makeServer(caller);
   const { nodeId } = await app.database.source.manager.findOneByOrFail(Server, { id });
-  const rules = app.api.get(FirewallRules);
+  const rules = app.api.get(NodeFirewall);
   const before = await rules.of(nodeId);
   const [{ port }] = (await allocations.list(caller, id)) as unknown as [{ port: number }];
   expect((await rules.of(nodeId)).version).toBe(before.version);
@@ -83,8 +83,8 @@ test("the firewall's rules are those of the node's services, and their version c
   expect(changed.firewall).toEqual({ active: false, rateLimit: 9 });
   const after = await rules.of(nodeId);
   expect(after.version).not.toBe(before.version);
-  expect(after.rules).toContainEqual({ ip: '127.0.0.1', port, protocol: 'tcp', active: false, rateLimit: 9 });
-  expect((await rules.of('nod_other')).rules).toEqual([]);
+  expect(after.rules!.ports).toContainEqual({ ip: '127.0.0.1', port, protocol: 'tcp', active: false, rateLimit: 9 });
+  expect((await rules.of('nod_other')).rules!.ports).toEqual([]);
   const missing = { port: 24_039, active: true, rateLimit: 0 };
   await expect(allocations.setFirewall(caller, id, missing)).rejects.toEqual(problem('not_found', 'not_found'));
 });

@@ -2,14 +2,14 @@ import { Module } from '@nestjs/common';
 import { ServerGate } from '../server-gate.js';
 import { ServerRowsModule } from '../server-rows.module.js';
 import { AllocationsService } from './allocations.service.js';
-import { FirewallRules } from './firewall-rules.js';
+import { NodeFirewall } from './node-firewall.js';
 import { ServerPortsWorker } from './server-ports.worker.js';
 
 /** Ports as the API serves them. */
 @Module({
   imports: [ServerRowsModule],
-  providers: [AllocationsService, FirewallRules, ServerGate],
-  exports: [AllocationsService, FirewallRules],
+  providers: [AllocationsService, NodeFirewall, ServerGate],
+  exports: [AllocationsService, NodeFirewall],
 })
 export class AllocationsModule {}
 

@@ -5,7 +5,7 @@ import { StringField } from '../../../platform/http/fields.js';
 import { ApiExcludeController } from '../../../platform/http/openapi-annotations.js';
 import type { FirewallAnswer } from '../../../platform/internal-api/internal-api.contract.js';
 import { nodeOf, NodeTokenGuard } from '../../nodes/node-token.guard.js';
-import { FirewallRules } from './firewall-rules.js';
+import { NodeFirewall } from './node-firewall.js';
 
 class FirewallQuery {
   @StringField({ max: 64, optional: true })
@@ -18,7 +18,7 @@ class FirewallQuery {
 @Unscoped('nodes carry a token of their own, and come by the private listener')
 @UseGuards(NodeTokenGuard)
 export class FirewallInternalController {
-  constructor(private readonly rules: FirewallRules) {}
+  constructor(private readonly rules: NodeFirewall) {}
 
   /** The rules are left out when the node has them already. */
   @Get('firewall')
