@@ -138,6 +138,20 @@ onEngine('backups', () => {
     expect(await readFile(program, 'state')).toBe('old');
   });
 
+  test('a service that is killed meanwhile stands still at once, and stays so with what was restored', async () => {
+    const { server, program } = shared;
+    await writeFile(program, 'state', 'old');
+    const { uuid } = await backUp(api, server.id);
+    await writeFile(program, 'state', 'new');
+    const { body } = (await api.post(`/servers/${server.id}/backups/${uuid}/restore`)).expect(202);
+    expect((await powered(api, server.id, 'kill')).body).toMatchObject({ status: 'DONE' });
+    expect((await ended(api, (body as { operationId: string }).operationId)).body).toMatchObject({ status: 'DONE' });
+    expect((await api.get(`/servers/${server.id}`)).body).toMatchObject({ status: 'STOPPED' });
+    expect((await hosting.engine.getInstance(engineName(server.id))).state).toBe('stopped');
+    await powered(api, server.id, 'start');
+    expect(await readFile(program, 'state')).toBe('old');
+  });
+
   test('an archive that was tampered with is refused before anything is touched', async () => {
     const { server, program } = shared;
     await writeFile(program, 'state', 'old');

@@ -60,7 +60,7 @@ export const ALLOWED_ACTIONS: Record<ServerStatus, Row> = {
   STOPPED: AT_REST,
   CRASHED: AT_REST,
   REINSTALLING: { ...MOVING, kill: 'run' },
-  RESTORING: MOVING,
+  RESTORING: { ...MOVING, kill: 'run' },
   DELETING: MOVING,
 };
 

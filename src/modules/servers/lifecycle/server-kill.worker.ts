@@ -11,6 +11,7 @@ import {
 } from '../../../platform/operations/operation-handler.js';
 import { Operation } from '../../../platform/operations/operation.entity.js';
 import { OperationsService } from '../../../platform/operations/operations.service.js';
+import { BACKUP_OPERATIONS } from '../backups/backup.operations.js';
 import { Server } from '../server.entity.js';
 import { SERVER_OPERATIONS } from '../server.operations.js';
 import type { ServerStatus } from '../server-status.js';
@@ -19,10 +20,12 @@ import { ServiceContainer } from './service-container.js';
 const SETTLE_MS = 200;
 const ENDS_STOPPED: ServerStatus[] = ['RUNNING', 'STARTING', 'STOPPING', 'CRASHED'];
 const INSTALLATIONS: string[] = [SERVER_OPERATIONS.create, SERVER_OPERATIONS.reinstall];
+/** What starts the program, or may do so at its end. */
+const STARTS: string[] = [SERVER_OPERATIONS.power, BACKUP_OPERATIONS.restore];
 
 /**
- * Ends a program at once, also while a stop or start of it is under way. That one is let finish, and what it may have
- * started is ended as well: whoever kills finds a stopped service. An installation is cut off as soon as it runs.
+ * Ends a program at once, also while a stop or start of it is under way, or a backup is restored. That one is let finish, and
+ * what it may have started is ended as well: whoever kills finds a stopped service. An installation is cut off as soon as it runs.
  */
 @Injectable()
 @HandlesOperation(SERVER_OPERATIONS.kill)
@@ -62,7 +65,7 @@ export class ServerKillWorker extends OperationHandler {
     const other = await this.operations.active(this.database, serverId);
     if (!other) return;
     if (INSTALLATIONS.includes(other.type)) await this.cutOff(serverId);
-    else if (other.type !== SERVER_OPERATIONS.power) return;
+    else if (!STARTS.includes(other.type)) return;
     throw new RunAgain(SETTLE_MS);
   }
 
