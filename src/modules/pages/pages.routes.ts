@@ -15,6 +15,7 @@ import {
   ApiOperation,
 } from '../../platform/http/openapi-annotations.js';
 import { PageQuery, type Page } from '../../platform/http/page.js';
+import { RouteLimit } from '../../platform/http/rate-limit.js';
 import { DeploymentsService } from './deployments/deployments.service.js';
 import { DeploymentView } from './dto/deployment.dto.js';
 import { CreateSiteDto, SiteView, UpdateSiteDto } from './dto/site.dto.js';
@@ -68,12 +69,16 @@ export abstract class PagesRoutes {
     return this.sites.delete(caller, id);
   }
 
+  // Each may cost an order at the certificate authority, and those are counted there for all accounts together.
   @Post(':id/verify')
+  @RouteLimit(30, 3600)
   @Scope('write')
   @HttpCode(200)
   @ApiOperation({
     summary: 'Look at the domain again',
-    description: 'Whether it points here and is proven to be yours; its certificate is then tried for again at once.',
+    description:
+      'Whether it points here and is proven to be yours; its certificate is then tried for again at once. ' +
+      'An account may ask 30 times an hour.',
   })
   @ApiOkResponse({ type: SiteView })
   verify(@Caller() caller: Principal, @IdParam('pag') id: string): Promise<SiteView> {

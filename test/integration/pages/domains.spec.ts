@@ -189,3 +189,21 @@ test('the plan says how many sites there may be', async () => {
   (await make(small, 'nobody.example.test')).expect(400);
   small.close();
 });
+
+test('a domain is looked at 30 times an hour for an account, whichever its sites', async () => {
+  const client = new PagesClient(berth, await berth.makeAccount());
+  try {
+    const sites = await Promise.all(
+      [fresh(), fresh()].map(async (domain) => (await make(client, domain)).expect(201).body as { id: string }),
+    );
+    const ask = (index: number) => client.account.api.post(`/pages/${sites[index % 2]!.id}/verify`);
+    const answers = await Promise.all(Array.from({ length: 35 }, (_, index) => ask(index)));
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(30);
+    const refused = (await ask(0)).expect(429);
+    expect(refused.body.code).toBe('rate_limited');
+    expect(Number(refused.headers['retry-after'])).toBeGreaterThan(3000);
+    for (const { id } of sites) (await client.account.api.delete(`/pages/${id}`)).expect(204);
+  } finally {
+    client.close();
+  }
+});

@@ -51,6 +51,7 @@ type Row = Record<'siteId' | 'domain' | 'tlsStatus' | 'deploymentId' | 'blobId',
 export class SiteLookUps {
   private readonly entries = new Map<string, Entry>();
   private readonly questions = new Batcher<string, Shown | null>((hosts) => this.ask(hosts), LIMITS);
+  private readonly retirees = new Map<string, Promise<Shown[]>>();
   private complained = false;
 
   constructor(
@@ -76,8 +77,20 @@ export class SiteLookUps {
     await wait(SETTLED_MS);
   }
 
-  /** What the site showed until lately, or shows by now. */
-  async retired({ siteId }: Shown, since: Date): Promise<Shown[]> {
+  /**
+   * What the site showed until lately, or shows by now. Anybody may ask for any number of names that are not there, so the
+   * answer holds as long as those of the hosts.
+   */
+  retired({ siteId }: Shown, since: Date): Promise<Shown[]> {
+    const known = this.retirees.get(siteId);
+    if (known) return known;
+    const answer = this.askRetired(siteId, since);
+    this.retirees.set(siteId, answer);
+    setTimeout(() => this.retirees.delete(siteId), LEASE_MS).unref();
+    return answer;
+  }
+
+  private async askRetired(siteId: string, since: Date): Promise<Shown[]> {
     const rows = await this.database.manager.query<Row[]>(
       `SELECT ${COLUMNS} FROM ${SITES} JOIN deployments d ON d.site_id = s.id
         WHERE s.id = ? AND ${LIVING} AND d.status = 'READY' AND (d.retired_at > ? OR d.id = s.current_deployment_id)
