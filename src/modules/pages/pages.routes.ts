@@ -71,14 +71,14 @@ export abstract class PagesRoutes {
 
   // Each may cost an order at the certificate authority, and those are counted there for all accounts together.
   @Post(':id/verify')
-  @RouteLimit(30, 3600)
+  @RouteLimit(60, 3600)
   @Scope('write')
   @HttpCode(200)
   @ApiOperation({
     summary: 'Look at the domain again',
     description:
       'Whether it points here and is proven to be yours; its certificate is then tried for again at once. ' +
-      'An account may ask 30 times an hour.',
+      'An account may ask 60 times an hour.',
   })
   @ApiOkResponse({ type: SiteView })
   verify(@Caller() caller: Principal, @IdParam('pag') id: string): Promise<SiteView> {
