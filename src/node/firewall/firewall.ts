@@ -1,5 +1,5 @@
 import type { InternalApiClient } from '../../platform/internal-api/internal-api.client.js';
-import type { FirewallRules } from '../../platform/internal-api/internal-api.contract.js';
+import type { DatabaseAddress, FirewallRule } from '../../platform/internal-api/internal-api.contract.js';
 import type { AppLogger } from '../../platform/observability/logger.js';
 import { DatabasePlaces } from './database-places.js';
 import { applyRuleset, tableExists } from './nftables.js';
@@ -10,9 +10,14 @@ const ASK_EVERY_MS = 2000;
 /** Somebody who reloads their own rules may have removed ours, and a name may lead elsewhere. */
 const LOOK_EVERY_MS = 20_000;
 
+interface Rules {
+  ports: FirewallRule[];
+  databases: DatabaseAddress[];
+}
+
 /**
  * Keeps the node's packet filter as the control plane wants it. The rules stay when this process ends, as the services run
- * on; the next one replaces them as a whole.
+ * on; the next one replaces them as a whole. Where there are none yet, services are kept to the internet until it answers.
  */
 export class Firewall {
   private timer: NodeJS.Timeout | undefined;
@@ -20,7 +25,7 @@ export class Firewall {
   private stopped = false;
   private failing = false;
   private version: string | null = null;
-  private rules: FirewallRules = { ports: [], databases: [] };
+  private rules: Rules = { ports: [], databases: [] };
   private laid = '';
   private lookedAt = 0;
   private readonly places = new DatabasePlaces();
@@ -56,8 +61,9 @@ export class Firewall {
 
   private async keep(): Promise<void> {
     try {
-      const { version, rules } = await this.api.firewall(this.version);
-      if (rules !== null) await this.apply(version, rules);
+      if (this.laid === '' && !(await tableExists(this.table))) await this.lay(await this.textOf(this.rules));
+      const { version, rules, databases } = await this.api.firewall(this.version);
+      if (rules !== null) await this.apply(version, { ports: rules, databases: databases ?? [] });
       else await this.look();
       if (this.failing) this.log.info('the firewall is kept up to date again');
       this.failing = false;
@@ -67,7 +73,7 @@ export class Firewall {
     }
   }
 
-  private async apply(version: string, rules: FirewallRules): Promise<void> {
+  private async apply(version: string, rules: Rules): Promise<void> {
     await this.lay(await this.textOf(rules));
     this.version = version;
     this.rules = rules;
@@ -75,7 +81,7 @@ export class Firewall {
   }
 
   private async look(): Promise<void> {
-    if (Date.now() - this.lookedAt < LOOK_EVERY_MS) return;
+    if (Date.now() - this.lookedAt < LOOK_EVERY_MS && !this.places.incomplete) return;
     this.lookedAt = Date.now();
     const text = await this.textOf(this.rules);
     const gone = !(await tableExists(this.table));
@@ -84,7 +90,7 @@ export class Firewall {
     if (gone || text !== this.laid) await this.lay(text);
   }
 
-  private async textOf({ ports, databases }: FirewallRules): Promise<string> {
+  private async textOf({ ports, databases }: Rules): Promise<string> {
     return ruleset(this.table, this.around, { ports, databases: await this.places.of(databases) });
   }
 

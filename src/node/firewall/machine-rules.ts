@@ -25,6 +25,7 @@ export function machineRules(table: string, rules: MachineRules): FixedRules {
     // A host answers on any of its addresses, whichever interface a packet comes in by.
     `    ip daddr ${gateway} iifname != { "lo", "${network}" } drop`,
     `    iifname != "${network}" accept`,
+    '    udp dport 67 accept',
     ...openToGuests(rules, rules).map((rule) => `    ${rule}`),
     '    meta l4proto tcp reject with tcp reset',
     '    reject with icmpx admin-prohibited',

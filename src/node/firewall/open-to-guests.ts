@@ -12,22 +12,28 @@ export interface PublicPorts {
 
 export interface Bridge {
   network: string;
-  /** Address of the bridge, where those on it get their addresses and resolve names. */
+  /** Address of the bridge, where those on it resolve names. */
   gateway: string;
 }
 
-/** What of this host is open to those on a bridge of its own: addresses and names, and what everybody reaches. */
-export function openToGuests({ gateway }: Bridge, { publicAddresses, publicPorts, portRange }: PublicPorts): string[] {
+/** What of this host is open to those on a bridge of its own: names, and what everybody reaches. */
+export function openToGuests({ gateway }: Bridge, ports: PublicPorts): string[] {
+  return [
+    'ct state established,related accept',
+    `ip daddr ${gateway} meta l4proto { tcp, udp } th dport 53 accept`,
+    `ip daddr ${gateway} icmp type echo-request accept`,
+    ...openToEverybody(ports),
+  ];
+}
+
+/** What everybody reaches, on this host or, of one platform, on another. */
+export function openToEverybody({ publicAddresses, publicPorts, portRange }: PublicPorts): string[] {
   const range = `${portRange.first}-${portRange.last}`;
   const open = publicAddresses.filter((address) => isIPv4(address) && !address.startsWith('127.'));
   // A set with an entry twice, or inside of another, is refused as a whole.
   const single = publicPorts.filter((port) => port > 0 && (port < portRange.first || port > portRange.last));
   const ports = [...new Set(single), range].join(', ');
   return [
-    'ct state established,related accept',
-    'udp dport 67 accept',
-    `ip daddr ${gateway} meta l4proto { tcp, udp } th dport 53 accept`,
-    `ip daddr ${gateway} icmp type echo-request accept`,
     ...open.map((address) => `ip daddr ${address} tcp dport { ${ports} } accept`),
     ...open.map((address) => `ip daddr ${address} udp dport ${range} accept`),
   ];

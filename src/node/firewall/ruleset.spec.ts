@@ -78,7 +78,6 @@ describe('the firewall as nftables reads it', () => {
       /chain services \{\n([^}]*goto refuse)/s.exec(text.replaceAll(/\{ [^\n]* \}/g, '…')) ?? [];
     expect(services.trim().split(/\n */)).toEqual([
       'ct state established,related accept',
-      'udp dport 67 accept',
       'ip daddr 10.158.0.1 meta l4proto … th dport 53 accept',
       'ip daddr 10.158.0.1 icmp type echo-request accept',
       'ip daddr 203.0.113.9 tcp dport … accept',

@@ -1,4 +1,4 @@
-import { openToGuests, PRIVATE, type Bridge, type PublicPorts } from './open-to-guests.js';
+import { openToEverybody, openToGuests, PRIVATE, type Bridge, type PublicPorts } from './open-to-guests.js';
 
 export interface Surroundings extends Bridge, PublicPorts {
   brokerPort: number;
@@ -33,6 +33,7 @@ export function serviceRules(around: Surroundings, databases: readonly DatabaseP
     `    iifname != "${around.network}" accept`,
     '    ct state established,related accept',
     '    ip daddr . tcp dport @databases4 accept',
+    ...openToEverybody(around).map((rule) => `    ${rule}`),
     `    ip daddr ${PRIVATE} goto refuse`,
     '  }',
   ];

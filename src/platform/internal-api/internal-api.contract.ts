@@ -46,16 +46,11 @@ export interface DatabaseAddress {
   port: number;
 }
 
-/** What the packet filter of a node has to do. */
-export interface FirewallRules {
-  ports: FirewallRule[];
-  databases: DatabaseAddress[];
-}
-
+/** Both are null when they are those the node has already. Nodes and their control plane may be of different releases. */
 export interface FirewallAnswer {
   version: string;
-  /** Null when they are those the node has already. */
-  rules: FirewallRules | null;
+  rules: FirewallRule[] | null;
+  databases?: DatabaseAddress[] | null;
 }
 
 export interface SftpLogin {

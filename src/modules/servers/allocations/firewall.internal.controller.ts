@@ -24,6 +24,6 @@ export class FirewallInternalController {
   @Get('firewall')
   async firewall(@Req() request: Request, @Query() { version }: FirewallQuery): Promise<FirewallAnswer> {
     const answer = await this.rules.of(nodeOf(request).id);
-    return answer.version === version ? { version, rules: null } : answer;
+    return answer.version === version ? { version, rules: null, databases: null } : answer;
   }
 }

@@ -22,13 +22,15 @@ export class NodeFirewall {
 
   /** The rules by their version, which is made of nothing but them: the same rules are the same version. */
   async of(nodeId: string): Promise<FirewallAnswer> {
-    const [ports, databases] = await Promise.all([this.ports(nodeId), this.databases()]);
-    const rules = { ports, databases };
-    const version = createHash('sha256').update(JSON.stringify(rules)).digest('base64url').slice(0, 22);
-    return { version, rules };
+    const [rules, databases] = await Promise.all([this.rules(nodeId), this.databases()]);
+    const version = createHash('sha256')
+      .update(JSON.stringify([rules, databases]))
+      .digest('base64url')
+      .slice(0, 22);
+    return { version, rules, databases };
   }
 
-  private async ports(nodeId: string): Promise<FirewallRule[]> {
+  private async rules(nodeId: string): Promise<FirewallRule[]> {
     const rows = await this.database.manager.query<Row[]>(
       `SELECT a.ip, a.port, a.protocol, a.active, a.rate_limit AS rateLimit
          FROM allocations a JOIN servers s ON s.id = a.server_id
