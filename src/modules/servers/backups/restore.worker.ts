@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Config } from '../../../config/config.js';
 import { Engine, EngineError } from '../../../drivers/engine/engine.js';
-import type { Tx } from '../../../platform/database/database.js';
+import { Database, type Tx } from '../../../platform/database/database.js';
 import { EventRecorder, SYSTEM } from '../../../platform/events/event-recorder.js';
 import {
   HandlesOperation,
@@ -10,9 +10,10 @@ import {
   type OperationStep,
 } from '../../../platform/operations/operation-handler.js';
 import { Operation } from '../../../platform/operations/operation.entity.js';
+import { OperationsService } from '../../../platform/operations/operations.service.js';
 import { ServiceContainer } from '../lifecycle/service-container.js';
 import { Server } from '../server.entity.js';
-import { engineName } from '../server.operations.js';
+import { engineName, KILL_LANE } from '../server.operations.js';
 import { ServerRepository } from '../server.repository.js';
 import { Backup } from './backup.entity.js';
 import { asideName, BACKUP_OPERATIONS, type RestorePayload } from './backup.operations.js';
@@ -31,6 +32,8 @@ import { Workshop } from './lifecycle/workshop.js';
 export class RestoreWorker extends OperationHandler {
   constructor(
     private readonly config: Config,
+    private readonly database: Database,
+    private readonly operations: OperationsService,
     private readonly servers: ServerRepository,
     private readonly backups: BackupRepository,
     private readonly engine: Engine,
@@ -102,7 +105,9 @@ export class RestoreWorker extends OperationHandler {
   private async setGoing(server: Server, run: boolean): Promise<void> {
     await this.container.prepareToRun(server);
     // Straight from the engine, for what it could not start is worth another try before all is undone.
-    if (run) await this.engine.startInstance(engineName(server.id));
+    if (run && !(await this.isKilled(this.database, server.id))) {
+      await this.engine.startInstance(engineName(server.id));
+    }
   }
 
   /** What cannot be started stands still, and the node's reports make the status agree. */
@@ -118,14 +123,20 @@ export class RestoreWorker extends OperationHandler {
     const { accountId, resourceId } = operation;
     const payload = operation.payload as RestorePayload;
     const now = new Date();
+    const runs = payload.wasRunning && !(await this.isKilled(tx, resourceId));
     await tx.manager.update(
       Server,
       { id: resourceId, status: 'RESTORING' },
-      { status: payload.wasRunning ? 'RUNNING' : 'STOPPED', restartBudgetFrom: now, updatedAt: now },
+      { status: runs ? 'RUNNING' : 'STOPPED', restartBudgetFrom: now, updatedAt: now },
     );
     const { uuid, name } = await this.release(tx, payload);
     const properties = { uuid, name, ...more };
     await this.events.record(tx, { accountId, resourceId, event, properties, ...SYSTEM });
+  }
+
+  /** Who killed it meanwhile waits for the end of this, and is to find it stopped. */
+  private async isKilled(at: Pick<Tx, 'manager'>, id: string): Promise<boolean> {
+    return (await this.operations.active(at, id, KILL_LANE)) !== null;
   }
 
   private async release(tx: Tx, { backupId: id }: RestorePayload): Promise<Backup> {
