@@ -161,6 +161,10 @@ test('a domain that leads elsewhere for a day gets no certificate, and may come 
   const asked = async () =>
     (await fetch(`http://127.0.0.1:${berth.env['PAGES_ORIGIN_PORT']}/tls/ask?domain=${domain}`)).status;
   expect(await check()).toMatchObject({ failed: null, lost: null });
+  // Nobody's handshake orders a certificate; whoever sees to the site says when.
+  expect(await asked()).toBe(404);
+  await berth.database.query('UPDATE sites SET tls_order_until = NOW(3) + INTERVAL 1 HOUR WHERE id = ?', [id]);
+  expect(await asked()).toBe(200);
   dns.zones.set(domain, 'SERVFAIL');
   // No answer says nothing.
   expect(await check()).toMatchObject({ failed: null, lost: null });

@@ -158,6 +158,7 @@ test('CAA records that leave us out are told as the reason, and nobody is asked'
 
 test('P-06: permission is withdrawn with the site', async () => {
   const site = await shown('gone soon');
+  await tlsOf(site, 'active');
   const ask = async (host: string, headers = {}) => {
     const response = await fetch(`http://127.0.0.1:${berth.env['PAGES_ORIGIN_PORT']}/tls/ask?domain=${host}`, {
       headers,

@@ -59,10 +59,12 @@ export class CaddyEdge extends Edge {
 
   override failureIn(line: string): CertificateFailure | null {
     if (!line.includes('"error"')) return null;
-    const { level, logger, error, identifier, identifiers, domain, server_name: name } = parse(line);
+    const { level, logger, error, identifier, identifiers, domain } = parse(line);
     if (level !== 'error' && level !== 'warn') return null;
-    if (typeof logger !== 'string' || !/^(?:tls|http\.acme_client)/.test(logger)) return null;
-    const host = [identifier, Array.isArray(identifiers) ? identifiers[0] : undefined, domain, name].find(
+    // What other parts say of a name may be any visitor's doing, or of no weight.
+    if (typeof logger !== 'string' || !/^(?:tls\.(?:obtain|renew|issuance)|http\.acme_client)/.test(logger))
+      return null;
+    const host = [identifier, Array.isArray(identifiers) ? identifiers[0] : undefined, domain].find(
       (candidate) => typeof candidate === 'string',
     );
     if (typeof host !== 'string' || typeof error !== 'string') return null;

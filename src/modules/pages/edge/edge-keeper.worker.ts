@@ -1,6 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
 import pLimit from 'p-limit';
-import { IsNull, LessThanOrEqual } from 'typeorm';
 import { Config } from '../../../config/config.js';
 import { Edge, EdgeError, type EdgeSettings, type SeenCertificate } from '../../../drivers/edge/edge.js';
 import { RecurringWorker } from '../../../platform/background/recurring-worker.js';
@@ -19,6 +18,8 @@ const AT_ONCE = 8;
 const LOOK_AGAIN_MS = 6 * 3_600_000;
 /** After so many failures in a row; certificate authorities count attempts. */
 const PAUSES_S = [2, 5, 15, 60, 300, 900, 3600];
+/** How long an order may take to be begun: the handshake that is made for it lasts less. */
+const ORDER_MS = 60_000;
 /** A handshake may fail once for another reason than the certificate. */
 const CERTAIN_AFTER = 2;
 const NO_REASON = 'The handshake failed, and the edge has told no reason.';
@@ -81,13 +82,17 @@ export class EdgeKeeperWorker extends RecurringWorker {
   }
 
   private async lookAtDue(care: Care, now: Date): Promise<void> {
-    const due = await this.database.manager.find(Site, {
-      where: { tlsNextAt: LessThanOrEqual(now), active: true, deletedAt: IsNull(), dnsLostAt: IsNull() },
-      order: { tlsNextAt: 'ASC' },
-      take: BATCH,
-    });
+    const looking = [...this.looking.keys()];
+    if (looking.length >= BATCH) return;
+    const due = await this.database.manager
+      .createQueryBuilder(Site, 's')
+      .where('s.tlsNextAt <= :now AND s.active = 1 AND s.deletedAt IS NULL AND s.dnsLostAt IS NULL', { now })
+      .andWhere("EXISTS (SELECT 1 FROM accounts a WHERE a.id = s.account_id AND a.status = 'active')")
+      .andWhere(looking.length > 0 ? 's.id NOT IN (:...looking)' : '1 = 1', { looking })
+      .orderBy('s.tlsNextAt', 'ASC')
+      .take(BATCH - looking.length)
+      .getMany();
     for (const site of due) {
-      if (this.looking.has(site.id)) continue;
       const look = this.slots(() => this.lookAt(site, care))
         .catch((error: unknown) => this.log.warn({ err: error, siteId: site.id }, 'a site could not be looked at'))
         .finally(() => this.looking.delete(site.id));
@@ -100,7 +105,11 @@ export class EdgeKeeperWorker extends RecurringWorker {
     // One that it has is served whatever the name servers say by now.
     const served = before.tlsNotAfter !== null && +before.tlsNotAfter > Date.now();
     const obstacle = served ? null : await this.obstacles.find(domain, await care.edge.authorityNames(care.settings));
+    if (obstacle === null && !served) {
+      await this.database.manager.update(Site, { id, domain }, { tlsOrderUntil: new Date(Date.now() + ORDER_MS) });
+    }
     const outcome = obstacle === null ? await this.handshake(domain, care) : { certificate: null, reason: obstacle };
+    if (!served) await this.database.manager.update(Site, { id, domain }, { tlsOrderUntil: null });
     if (outcome === 'unreachable' || this.stopped) return;
     const { certificate, reason } = outcome;
     const now = Date.now();

@@ -51,6 +51,10 @@ export class Site {
   @TimeColumn('tls_next_at')
   tlsNextAt!: Date;
 
+  /** Until when the edge may order a certificate though there is none yet. */
+  @TimeColumn('tls_order_until', { nullable: true })
+  tlsOrderUntil!: Date | null;
+
   /** When the domain was first seen not to point here any more, if it has not since. */
   @TimeColumn('dns_failed_at', { nullable: true })
   dnsFailedAt!: Date | null;

@@ -75,10 +75,8 @@ export class SitesService {
       if (wanted.length > 0) {
         const changes = Object.fromEntries(wanted);
         const now = new Date();
-        // One that is active again is looked at at once.
-        const soon = active === true ? { tlsNextAt: now, tlsAttempts: 0 } : {};
-        await tx.manager.update(Site, { id }, { ...changes, ...soon, updatedAt: now });
-        Object.assign(site, changes, soon, { updatedAt: now });
+        await tx.manager.update(Site, { id }, { ...changes, updatedAt: now });
+        Object.assign(site, changes, { updatedAt: now });
         await this.record(tx, caller, site, 'site:update', changes);
       }
       return { view: await this.views.ofSite(tx, site), changed: wanted.length > 0 };
