@@ -143,6 +143,8 @@ test('CAA records that leave us out are told as the reason, and nobody is asked'
   expect((await tlsOf(site, 'failed')).error).toBe(
     `The CAA records of ${above} let other.test issue certificates, and not ${AUTHORITY}.`,
   );
+  // Nor does a visitor have anybody asked.
+  await expect(handshake(site.domain)).rejects.toThrow();
   // The nearest name that has any counts.
   dns.zones.set(site.domain, { ...OURS, CAA: ['issue ;'] });
   (await verify(site)).expect(200);
