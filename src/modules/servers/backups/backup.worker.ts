@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { IsNull } from 'typeorm';
 import { Engine } from '../../../drivers/engine/engine.js';
 import { BlobStore } from '../../../drivers/objects/blob-store.js';
 import { Database, type Tx } from '../../../platform/database/database.js';
@@ -11,6 +12,7 @@ import {
   type OperationStep,
   type StepContext,
 } from '../../../platform/operations/operation-handler.js';
+import { LeaseLost } from '../../../platform/operations/operation-store.js';
 import { Operation } from '../../../platform/operations/operation.entity.js';
 import type { Server } from '../server.entity.js';
 import { engineName } from '../server.operations.js';
@@ -93,13 +95,13 @@ export class BackupWorker extends OperationHandler {
   private async archive(server: Server, aside: string, backupId: string, { signal }: StepContext): Promise<void> {
     await this.dropBlob(backupId);
     const blobId = this.blobs.newId();
-    await this.write(backupId, { blobId });
+    await this.write(backupId, null, { blobId });
     const opened = this.workshop.open(aside, server);
     const packed = this.archiver.pack(aside, blobId, signal, opened);
     // A workshop that still opens must not be taken apart.
     await Promise.allSettled([opened, packed]);
     const { size, sha256 } = await packed;
-    await this.write(backupId, { bytes: size, checksum: sha256 });
+    await this.write(backupId, blobId, { bytes: size, checksum: sha256 });
   }
 
   /** After the end, for nobody need wait for it; what cannot be removed now is found by the search for leftovers. */
@@ -114,11 +116,17 @@ export class BackupWorker extends OperationHandler {
     const { blobId } = await this.backups.require(backupId);
     if (blobId === null) return;
     await this.blobs.delete(blobId);
-    await this.write(backupId, { blobId: null, bytes: null, checksum: null });
+    await this.write(backupId, blobId, { blobId: null, bytes: null, checksum: null });
   }
 
-  private async write(id: string, values: Partial<Pick<Backup, 'blobId' | 'bytes' | 'checksum'>>): Promise<void> {
-    await this.database.manager.update(Backup, { id }, values);
+  /** Only while the row has the blob that this attempt knows of: another one was noted by whoever took the operation over. */
+  private async write(
+    id: string,
+    blobId: string | null,
+    values: Partial<Pick<Backup, 'blobId' | 'bytes' | 'checksum'>>,
+  ): Promise<void> {
+    const written = await this.database.manager.update(Backup, { id, blobId: blobId ?? IsNull() }, values);
+    if (written.affected !== 1) throw new LeaseLost();
   }
 
   private async fail(tx: Tx, { payload }: Operation): Promise<void> {
