@@ -8,7 +8,7 @@ export const BACKUP_LANE = 'backup';
 
 export interface BackupPayload {
   backupId: string;
-  /** The plan has no room for one more: once this one is complete, it takes the place of the oldest. */
+  /** The plan has no room for one more: once this one is complete, it takes the place of the oldest if there still is none. */
   replaces: boolean;
 }
 

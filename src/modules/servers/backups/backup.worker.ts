@@ -14,6 +14,7 @@ import {
 } from '../../../platform/operations/operation-handler.js';
 import { LeaseLost } from '../../../platform/operations/operation-store.js';
 import { Operation } from '../../../platform/operations/operation.entity.js';
+import { QuotaLock } from '../../accounts/quota-lock.service.js';
 import type { Server } from '../server.entity.js';
 import { engineName } from '../server.operations.js';
 import { ServerRepository } from '../server.repository.js';
@@ -35,6 +36,7 @@ export class BackupWorker extends OperationHandler {
     private readonly database: Database,
     private readonly servers: ServerRepository,
     private readonly backups: BackupRepository,
+    private readonly quota: QuotaLock,
     private readonly engine: Engine,
     private readonly workshop: Workshop,
     private readonly archiver: Archiver,
@@ -67,10 +69,7 @@ export class BackupWorker extends OperationHandler {
     tx.afterCommit(() => this.tidyUp(copyName(operation.resourceId, backupId)));
     await tx.manager.update(Backup, { id: backupId, status: 'CREATING' }, { status: 'READY', completedAt });
     await this.record(tx, operation, 'server:backup.complete');
-    const oldest = replaces ? await this.backups.oldestReplaceable(tx, operation.resourceId, backupId) : null;
-    if (!oldest) return;
-    await this.backups.markDeleted(tx, oldest.id);
-    await this.record(tx, operation, 'server:backup.delete', { replacedBy: backupId }, oldest);
+    if (replaces) await this.makeRoom(tx, operation);
   }
 
   async onFailed(tx: Tx, operation: Operation, { code }: OperationFailure): Promise<void> {
@@ -102,6 +101,18 @@ export class BackupWorker extends OperationHandler {
     await Promise.allSettled([opened, packed]);
     const { size, sha256 } = await packed;
     await this.write(backupId, blobId, { bytes: size, checksum: sha256 });
+  }
+
+  /** Holding the service's row. Whoever deleted a backup meanwhile has made the room already. */
+  private async makeRoom(tx: Tx, operation: Operation): Promise<void> {
+    const { accountId, resourceId, payload } = operation;
+    const { backupId } = payload as BackupPayload;
+    const limits = await this.quota.peek(tx, accountId);
+    if ((await this.backups.count(tx, resourceId)) <= limits.backups) return;
+    const oldest = await this.backups.oldestReplaceable(tx, resourceId, backupId);
+    if (!oldest) return;
+    await this.backups.markDeleted(tx, oldest.id);
+    await this.record(tx, operation, 'server:backup.delete', { replacedBy: backupId }, oldest);
   }
 
   /** After the end, for nobody need wait for it; what cannot be removed now is found by the search for leftovers. */

@@ -96,6 +96,7 @@ export class BackupsService implements TaskBackups {
   async lock(caller: Principal, serverId: string, uuid: string, locked: boolean): Promise<BackupView> {
     return this.changing(caller, serverId, uuid, async (tx, server, backup) => {
       if (backup.isLocked === locked) return backupView(backup);
+      if (locked) await this.mustNotBeAwaited(tx, backup);
       await tx.manager.update(Backup, { id: backup.id }, { isLocked: locked });
       const event = locked ? 'server:backup.lock' : 'server:backup.unlock';
       await this.record(tx, server, backup, event, actorOf(caller));
@@ -142,6 +143,16 @@ export class BackupsService implements TaskBackups {
   private async mustBeFree(tx: Tx, server: Server): Promise<void> {
     if (!MAY_BACK_UP.includes(server.status)) throw stateConflict('backup', server.status);
     await this.operations.mustBeFree(tx, server, BACKUP_LANE);
+  }
+
+  /** Holding the service's row: what a scheduled backup is to replace stays replaceable, or the plan would have one too many. */
+  private async mustNotBeAwaited(tx: Tx, { id, serverId, status }: Backup): Promise<void> {
+    if (status !== 'READY') return;
+    const running = await this.operations.active(tx, serverId, BACKUP_LANE);
+    if (!(running?.payload as BackupPayload | undefined)?.replaces) return;
+    if (await this.backups.oldestReplaceable(tx, serverId, id)) return;
+    const detail = 'A scheduled backup is being made that may take the place of this one, the last that is not locked.';
+    throw conflict('backup_being_replaced', detail, { currentStatus: status });
   }
 
   private async insert(
