@@ -20,7 +20,7 @@ async function work(job: ArchiveJob): Promise<ArchiveOutcome> {
 }
 
 async function carry(job: ArchiveJob, signal: AbortSignal): Promise<unknown> {
-  if (job.what === 'pack') return archiver.pack(job.workshop, job.blobId, signal, Promise.resolve());
+  if (job.what === 'pack') return archiver.pack(job, signal, Promise.resolve());
   if (job.what === 'verify') return archiver.verify(job.archive, signal);
   return archiver.unpack(job.workshop, job.archive, signal);
 }

@@ -1,7 +1,12 @@
 import { Worker } from 'node:worker_threads';
 import type { EngineOptions } from '../drivers/engine/engine.factory.js';
 import type { BlobStoreOptions } from '../drivers/objects/blob-store.factory.js';
-import { Archiver, type StoredArchive, type WrittenArchive } from '../modules/servers/backups/lifecycle/archiver.js';
+import {
+  Archiver,
+  type PackJob,
+  type StoredArchive,
+  type WrittenArchive,
+} from '../modules/servers/backups/lifecycle/archiver.js';
 import { OperationFailed } from '../platform/operations/operation-handler.js';
 
 export interface ArchiveParts {
@@ -13,7 +18,7 @@ export interface ArchiveParts {
 
 /** What a thread is to do, but for the signal. */
 export type ArchiveJob =
-  | { what: 'pack'; workshop: string; blobId: string }
+  | ({ what: 'pack' } & PackJob)
   | { what: 'verify'; archive: StoredArchive }
   | { what: 'unpack'; workshop: string; archive: StoredArchive };
 
@@ -48,13 +53,8 @@ export class ThreadedArchiver extends Archiver {
   }
 
   /** The thread starts while the workshop opens. */
-  override pack(
-    workshop: string,
-    blobId: string,
-    signal: AbortSignal,
-    opened: Promise<unknown>,
-  ): Promise<WrittenArchive> {
-    return this.run({ what: 'pack', workshop, blobId }, signal, opened) as Promise<WrittenArchive>;
+  override pack(job: PackJob, signal: AbortSignal, opened: Promise<unknown>): Promise<WrittenArchive> {
+    return this.run({ what: 'pack', ...job }, signal, opened) as Promise<WrittenArchive>;
   }
 
   override async verify({ blobId, checksum }: StoredArchive, signal: AbortSignal): Promise<void> {

@@ -37,7 +37,10 @@ export abstract class BlobStore {
 }
 
 export interface PutHint {
-  /** How many bytes are to come, where that is known. They decide how much memory is set aside, and nothing else. */
+  /**
+   * How many bytes are to come, or how many at most, where that is known. They decide how much memory a piece on its way
+   * takes, and nothing else; a store that takes a blob in a limited number of pieces may refuse what is much larger.
+   */
   size?: number | undefined;
 }
 

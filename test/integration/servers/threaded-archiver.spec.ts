@@ -49,8 +49,9 @@ describe('threaded archiver', () => {
 
   test('failures of the engine keep their codes, and nothing is stored', async () => {
     const blobId = store.newId();
-    await expect(archiver().pack('bak-none', blobId, never, opened)).rejects.toMatchObject({ code: 'not_found' });
-    await expect(archiver('unix:/nowhere').pack('bak-none', blobId, never, opened)).rejects.toMatchObject({
+    const job = { workshop: 'bak-none', blobId, atMost: 1_000_000 };
+    await expect(archiver().pack(job, never, opened)).rejects.toMatchObject({ code: 'not_found' });
+    await expect(archiver('unix:/nowhere').pack(job, never, opened)).rejects.toMatchObject({
       code: 'unavailable',
     });
     await expect(store.stat(blobId)).rejects.toMatchObject({ code: 'not_found' });

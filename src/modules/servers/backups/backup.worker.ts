@@ -27,6 +27,9 @@ import { Workshop } from './lifecycle/workshop.js';
 
 /** A copy of a full volume needs room to note its new user ids. */
 const COPY_HEADROOM_MB = 1024;
+const MIB = 1024 * 1024;
+/** What an archive has beyond the data: names, owners and times of files, and what compression adds where it saves nothing. */
+const ARCHIVE_HEADROOM = { part: 1 / 4, bytes: 64 * MIB };
 
 /** Copies a service's volume at one moment and streams the archive of the copy into the object store. */
 @Injectable()
@@ -96,7 +99,7 @@ export class BackupWorker extends OperationHandler {
     const blobId = this.blobs.newId();
     await this.write(backupId, null, { blobId });
     const opened = this.workshop.open(aside, server);
-    const packed = this.archiver.pack(aside, blobId, signal, opened);
+    const packed = this.archiver.pack({ workshop: aside, blobId, atMost: archiveLimit(server) }, signal, opened);
     // A workshop that still opens must not be taken apart.
     await Promise.allSettled([opened, packed]);
     const { size, sha256 } = await packed;
@@ -157,4 +160,9 @@ export class BackupWorker extends OperationHandler {
     const properties = { uuid, name, bytes, ...more };
     await this.events.record(tx, { accountId, resourceId, event, properties, ...SYSTEM });
   }
+}
+
+/** In bytes: what a full disk's data can come to. */
+function archiveLimit({ disk }: Server): number {
+  return Math.ceil(disk * MIB * (1 + ARCHIVE_HEADROOM.part)) + ARCHIVE_HEADROOM.bytes;
 }

@@ -4,6 +4,14 @@ export interface StoredArchive {
   checksum: string | null;
 }
 
+/** What an archive is made of, and where it goes. */
+export interface PackJob {
+  workshop: string;
+  blobId: string;
+  /** An archive of more bytes than these fails with `backup_too_large`. */
+  atMost: number;
+}
+
 export interface WrittenArchive {
   size: number;
   /** In hexadecimal. */
@@ -16,12 +24,7 @@ export interface WrittenArchive {
  */
 export abstract class Archiver {
   /** Puts an archive of the workshop's volume into the object store, as soon as the workshop is open. */
-  abstract pack(
-    workshop: string,
-    blobId: string,
-    signal: AbortSignal,
-    opened: Promise<unknown>,
-  ): Promise<WrittenArchive>;
+  abstract pack(job: PackJob, signal: AbortSignal, opened: Promise<unknown>): Promise<WrittenArchive>;
   /** Reads the whole archive; fails when it is not what was stored. */
   abstract verify(archive: StoredArchive, signal: AbortSignal): Promise<void>;
   /** Unpacks an archive into the workshop's volume, and has it on the disk when this resolves. */
