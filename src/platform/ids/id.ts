@@ -1,5 +1,5 @@
 import { randomFillSync } from 'node:crypto';
-import { monotonicFactory } from 'ulid';
+import { encodeTime, monotonicFactory } from 'ulid';
 
 /** Prefix of each kind of record that has an id of its own; all are `<prefix>_<ULID in lower case>`, 30 characters at most. */
 export const ID_PREFIXES = [
@@ -49,6 +49,11 @@ const nextUlid = monotonicFactory(nextRandom);
 /** A new time-ordered id; ids made by one process sort in the order they were made. */
 export function newId(prefix: IdPrefix): string {
   return `${prefix}_${nextUlid().toLowerCase()}`;
+}
+
+/** What all ids made at that time or later come after, to look through the newest rows alone. */
+export function idFloor(prefix: IdPrefix, time: Date): string {
+  return `${prefix}_${encodeTime(time.getTime()).toLowerCase()}`;
 }
 
 /** Pattern of the ids of one kind: Crockford base32 in lower case, the first character at most 7 (128 bits). */

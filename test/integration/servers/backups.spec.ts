@@ -165,6 +165,27 @@ describe('backups', () => {
     (await api.delete(`${path}/${uuid}`)).expect(204);
   });
 
+  test('a download is recorded once for each caller, whichever part of it comes first', async () => {
+    const { api, path, id } = await service();
+    const [{ uuid }, other] = [await backUp(api, path), await backUp(api, path)];
+    const part = (backup: string, range: string) => api.with({ range }).get(`${path}/${backup}/download`);
+    const recorded = async (): Promise<string[]> => {
+      const entries = (await api.get(`/servers/${id}/activity`)).expect(200).body as {
+        event: string;
+        properties: { uuid: string };
+      }[];
+      return entries.filter(({ event }) => event === 'server:backup.download').map(({ properties }) => properties.uuid);
+    };
+    const ranges = ['bytes=1-', 'bytes=2-2', 'bytes=-1', 'bytes=0-0'];
+    for (const { status } of await Promise.all(ranges.map((range) => part(uuid, range)))) expect(status).toBe(206);
+    expect(await recorded()).toEqual([uuid]);
+    (await part(other.uuid, 'bytes=1-')).expect(206);
+    expect(await recorded()).toEqual([other.uuid, uuid]);
+    await berth.database.query('UPDATE activity_events SET actor_id = NULL WHERE resource_id = ?', [id]);
+    (await part(uuid, 'bytes=1-')).expect(206);
+    expect(await recorded()).toEqual([uuid, other.uuid, uuid]);
+  });
+
   test('a restore ends as it began, and what needs the backup or the service meanwhile is told to wait', async () => {
     const { api, path, id } = await service();
     const { uuid } = await backUp(api, path);

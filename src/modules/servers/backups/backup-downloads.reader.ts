@@ -34,7 +34,7 @@ export class BackupDownloads {
     }
     const archive = await this.open(backup, range);
     try {
-      if (range === null || range.start === 0) await this.backups.recordDownload(caller, serverId, backup);
+      await this.backups.recordDownload(caller, serverId, backup);
       response.status(range ? 206 : 200).set({
         'Accept-Ranges': 'bytes',
         'Content-Type': ARCHIVE_TYPE,

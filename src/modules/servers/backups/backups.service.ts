@@ -19,6 +19,9 @@ import { BACKUP_LANE, BACKUP_OPERATIONS, type BackupPayload, type RestorePayload
 import { BackupRepository } from './backup.repository.js';
 import { backupView, type BackupView } from './dto/backup.dto.js';
 
+/** For so long, what a caller fetches of a backup counts as one download. */
+const SAME_DOWNLOAD_MS = 5 * 60_000;
+
 type By = Pick<NewEvent, 'actor' | 'ip'>;
 
 /** Making, showing, locking, restoring and deleting the backups of a service. */
@@ -122,9 +125,12 @@ export class BackupsService implements TaskBackups {
     });
   }
 
-  async recordDownload(caller: Principal, serverId: string, backup: Backup): Promise<void> {
-    const server = await this.servers.findOwned(caller.accountId, serverId);
-    await this.database.transaction((tx) => this.record(tx, server, backup, 'server:backup.download', actorOf(caller)));
+  /** Once in a while for each caller, whichever part is asked for: a client may fetch an archive in thousands of them. */
+  async recordDownload(caller: Principal, serverId: string, { uuid }: Backup): Promise<void> {
+    await this.changing(caller, serverId, uuid, async (tx, server, backup) => {
+      const entry = entryOf(server, backup, 'server:backup.download', actorOf(caller));
+      await this.events.recordOnce(tx, entry, SAME_DOWNLOAD_MS);
+    });
   }
 
   private async changing<T>(
@@ -193,10 +199,13 @@ export class BackupsService implements TaskBackups {
     });
   }
 
-  private record(tx: Tx, server: Server, { uuid, name }: Backup, event: string, by: By): Promise<void> {
-    const { accountId, id: resourceId } = server;
-    return this.events.record(tx, { accountId, resourceId, event, properties: { uuid, name }, ...by });
+  private record(tx: Tx, server: Server, backup: Backup, event: string, by: By): Promise<void> {
+    return this.events.record(tx, entryOf(server, backup, event, by));
   }
+}
+
+function entryOf({ accountId, id: resourceId }: Server, { uuid, name }: Backup, event: string, by: By): NewEvent {
+  return { accountId, resourceId, event, properties: { uuid, name }, ...by };
 }
 
 function exceeded({ backups }: PlanLimits, used: number): Error {
