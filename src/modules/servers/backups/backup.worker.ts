@@ -125,9 +125,10 @@ export class BackupWorker extends OperationHandler {
     });
   }
 
-  /** The row forgets the blob after it is gone, never before. */
+  /** The row forgets the blob after it is gone, never before. What is complete is not this operation's to drop any more. */
   private async dropBlob(backupId: string): Promise<void> {
-    const { blobId } = await this.backups.require(backupId);
+    const { blobId, status } = await this.backups.require(backupId);
+    if (status !== 'CREATING') throw new LeaseLost();
     if (blobId === null) return;
     await this.blobs.delete(blobId);
     await this.write(backupId, blobId, { blobId: null, bytes: null, checksum: null });
@@ -139,7 +140,8 @@ export class BackupWorker extends OperationHandler {
     blobId: string | null,
     values: Partial<Pick<Backup, 'blobId' | 'bytes' | 'checksum'>>,
   ): Promise<void> {
-    const written = await this.database.manager.update(Backup, { id, blobId: blobId ?? IsNull() }, values);
+    const row = { id, status: 'CREATING' as const, blobId: blobId ?? IsNull() };
+    const written = await this.database.manager.update(Backup, row, values);
     if (written.affected !== 1) throw new LeaseLost();
   }
 
