@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import { isIP } from 'node:net';
 import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 import { Config } from '../../../config/config.js';
 import { endServer } from '../../../platform/http/end-server.js';
+import { sendPaced } from '../../../platform/http/paced-answer.js';
 import { requestTarget } from '../../../platform/http/request-target.js';
 import { AppLogger } from '../../../platform/observability/logger.js';
 import { Metrics } from '../../../platform/observability/metrics.js';
@@ -135,7 +135,7 @@ export class SiteListener {
       return;
     }
     // Where the client goes away or the store does, an answer that is cut short is all that can be told.
-    return pipeline(body, response).catch(() => void response.destroy());
+    return sendPaced(body, response).catch(() => void response.destroy());
   }
 
   private count(status: number): void {

@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import type { Request, Response } from 'express';
-import { pipeline } from 'node:stream/promises';
 import type { Readable } from 'node:stream';
 import { BlobError, BlobStore, type ByteRange } from '../../../drivers/objects/blob-store.js';
 import type { Principal } from '../../../platform/auth/principal.js';
 import { DomainError, stateConflict, unavailable } from '../../../platform/errors/domain-error.js';
 import { parseRange, rangeHolds } from '../../../platform/http/byte-range.js';
+import { sendPaced } from '../../../platform/http/paced-answer.js';
 import type { Backup } from './backup.entity.js';
 import { BackupsService } from './backups.service.js';
 
@@ -45,7 +45,7 @@ export class BackupDownloads {
         ...(range ? { 'Content-Range': `bytes ${range.start}-${range.end}/${bytes}` } : {}),
       });
       if (request.method === 'HEAD') response.end();
-      else await pipeline(archive, response);
+      else await sendPaced(archive, response);
     } catch (error) {
       if (!response.headersSent) throw error;
       // The client went away, or the store did: an answer that is cut short is all that can be told now.

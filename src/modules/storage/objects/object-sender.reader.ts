@@ -2,12 +2,11 @@ import { Injectable } from '@nestjs/common';
 import { create as contentDisposition } from 'content-disposition';
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 import { BlobError, BlobStore, type ByteRange } from '../../../drivers/objects/blob-store.js';
 import { DomainError, notFound, unavailable } from '../../../platform/errors/domain-error.js';
 import { parseRange, rangeHolds } from '../../../platform/http/byte-range.js';
 import { judgeConditions } from '../../../platform/http/conditions.js';
-import { bytesPass } from '../../../platform/http/passing-bytes.js';
+import { sendPaced } from '../../../platform/http/paced-answer.js';
 import type { StoredObject } from './stored-object.entity.js';
 
 /** What is no larger is read at once and sent in one piece. */
@@ -55,7 +54,7 @@ export class ObjectSender {
     });
     if (body === null || Buffer.isBuffer(body)) response.end(body ?? undefined);
     // Where the client goes away or the store does, an answer that is cut short is all that can be told.
-    else await pipeline(body, counted, response).catch(() => response.destroy());
+    else await sendPaced(body, response).catch(() => response.destroy());
   }
 
   private async sendAgain(request: IncomingMessage, response: ServerResponse, sending: Sending): Promise<void> {
@@ -79,13 +78,6 @@ export class ObjectSender {
       if (error.code === 'not_found') return 'gone';
       throw unavailable('object_store', error);
     }
-  }
-}
-
-async function* counted(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  for await (const chunk of body) {
-    bytesPass(chunk.length);
-    yield chunk;
   }
 }
 

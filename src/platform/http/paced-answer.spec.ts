@@ -1,0 +1,141 @@
+import { once } from 'node:events';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import { connect, type AddressInfo, type Socket } from 'node:net';
+import { Readable } from 'node:stream';
+import { setInterval as every, setTimeout as pause } from 'node:timers/promises';
+import { sendPaced } from './paced-answer.js';
+
+const PACE = { bytes: 60 * 1024, withinMs: 600 };
+const MEBIBYTE = 1024 * 1024;
+const REQUEST = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
+
+let server: Server;
+let client: Socket;
+
+async function ask(handler: RequestListener, requests = REQUEST): Promise<void> {
+  server = createServer(handler).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  client = connect((server.address() as AddressInfo).port, '127.0.0.1');
+  client.pause().on('error', () => undefined);
+  client.write(requests);
+}
+
+/** Asks for the body, and tells what came of it. */
+async function askFor(body: Readable, pace = PACE): Promise<{ sent: Promise<void> }> {
+  const sent = Promise.withResolvers<void>();
+  await ask((_request, response) => void sendPaced(body, response, pace).then(sent.resolve, sent.reject));
+  return { sent: sent.promise };
+}
+
+function bodyOf(bytes: number): Readable {
+  return new Readable({
+    highWaterMark: MEBIBYTE,
+    read() {
+      const length = Math.min(bytes, MEBIBYTE);
+      bytes -= length;
+      this.push(length > 0 ? Buffer.alloc(length, 'x') : null);
+    },
+  });
+}
+
+afterEach(() => {
+  jest.restoreAllMocks();
+  client.destroy();
+  server.closeAllConnections();
+  server.close();
+});
+
+test('a client that reads nothing is cut off, and nothing more is read for it', async () => {
+  const [begun, ended] = [jest.spyOn(globalThis, 'setInterval'), jest.spyOn(globalThis, 'clearInterval')];
+  const body = bodyOf(Infinity);
+  const { sent } = await askFor(body);
+  const [connection] = (await once(server, 'connection')) as [Socket];
+  await expect(sent).rejects.toThrow('takes too little');
+  expect(body.destroyed).toBe(true);
+  expect(connection.destroyed).toBe(true);
+  expect(begun).toHaveBeenCalledTimes(1);
+  expect(ended).toHaveBeenCalledWith(begun.mock.results[0]!.value);
+});
+
+test('so is one that reads for a while and then no more', async () => {
+  const body = bodyOf(Infinity);
+  const { sent } = await askFor(body);
+  let read = 0;
+  client.on('data', ({ length }) => (read += length) > 20 * MEBIBYTE && client.pause());
+  client.resume();
+  await expect(sent).rejects.toThrow('takes too little');
+  expect(read).toBeGreaterThan(20 * MEBIBYTE);
+  expect(body.destroyed).toBe(true);
+});
+
+test('one that reads slowly but steadily gets all', async () => {
+  // On loopback the kernel tells of more than a megabyte at once, which takes this reader a fifth of a second.
+  const pace = { ...PACE, withinMs: 1500 };
+  const bytes = 16 * MEBIBYTE;
+  const body = bodyOf(bytes);
+  const { sent } = await askFor(body, pace);
+  const began = performance.now();
+  let read = 0;
+  client.on('readable', () => undefined);
+  for await (const _ of every(8)) {
+    read += (client.read(64 * 1024) as Buffer | null)?.length ?? 0;
+    if (read >= bytes || client.destroyed) break;
+  }
+  expect(read).toBe(bytes);
+  await sent;
+  expect(performance.now() - began).toBeGreaterThan(pace.withinMs);
+  expect(body.destroyed).toBe(true);
+});
+
+test('however slow the store is, it is not the fault of the client', async () => {
+  const slow = async function* (): AsyncGenerator<Buffer> {
+    for (let part = 0; part < 3; part++) {
+      yield Buffer.alloc(10, 'x');
+      await pause(PACE.withinMs);
+    }
+  };
+  const { sent } = await askFor(Readable.from(slow()));
+  client.resume();
+  await sent;
+});
+
+test('a store that fails is told, and the answer is cut short', async () => {
+  const body = new Readable({
+    read() {
+      this.destroy(new Error('the disk is broken'));
+    },
+  });
+  const { sent } = await askFor(body);
+  await expect(sent).rejects.toThrow('the disk is broken');
+});
+
+describe('an answer that waits for the one before it', () => {
+  async function askTwice(body: Readable) {
+    const began = Promise.withResolvers<void>();
+    const sent = Promise.withResolvers<void>();
+    let count = 0;
+    const handler: RequestListener = (_request, response) => {
+      if (++count === 1) return;
+      void sendPaced(body, response, PACE).then(sent.resolve, sent.reject);
+      began.resolve();
+    };
+    await ask(handler, REQUEST + REQUEST);
+    await began.promise;
+    return { sent: sent.promise };
+  }
+
+  test('ends when the client goes away', async () => {
+    const body = bodyOf(Infinity);
+    const { sent } = await askTwice(body);
+    client.destroy();
+    await expect(sent).rejects.toThrow('went away');
+    expect(body.destroyed).toBe(true);
+  });
+
+  test('does not wait for ever', async () => {
+    const body = bodyOf(Infinity);
+    const { sent } = await askTwice(body);
+    await expect(sent).rejects.toThrow('takes too little');
+    expect(body.destroyed).toBe(true);
+  });
+});
