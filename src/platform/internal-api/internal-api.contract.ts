@@ -41,7 +41,7 @@ export interface FirewallRule {
 
 /** What services reach though it may stand on a private address. */
 export interface DatabaseAddress {
-  /** An address, or a name that the node has resolved. */
+  /** An address, or a name, which the node resolves. */
   host: string;
   port: number;
 }

@@ -105,11 +105,8 @@ export class EdgeKeeperWorker extends RecurringWorker {
     // One that it has is served whatever the name servers say by now.
     const served = before.tlsNotAfter !== null && +before.tlsNotAfter > Date.now();
     const obstacle = served ? null : await this.obstacles.find(domain, await care.edge.authorityNames(care.settings));
-    if (obstacle === null && !served) {
-      await this.database.manager.update(Site, { id, domain }, { tlsOrderUntil: new Date(Date.now() + ORDER_MS) });
-    }
-    const outcome = obstacle === null ? await this.handshake(domain, care) : { certificate: null, reason: obstacle };
-    if (!served) await this.database.manager.update(Site, { id, domain }, { tlsOrderUntil: null });
+    const ask = () => (served ? this.handshake(domain, care) : this.order(id, domain, care));
+    const outcome = obstacle === null ? await ask() : { certificate: null, reason: obstacle };
     if (outcome === 'unreachable' || this.stopped) return;
     const { certificate, reason } = outcome;
     const now = Date.now();
@@ -132,6 +129,17 @@ export class EdgeKeeperWorker extends RecurringWorker {
     const told = failed ? ({ tlsStatus: 'failed', tlsError: reason ?? NO_REASON } as const) : {};
     // Whoever asked for another look meanwhile gets it.
     await this.database.manager.update(Site, { id, domain, tlsNextAt: before.tlsNextAt }, { ...told, ...later });
+  }
+
+  /** A handshake for a site that has no certificate, while the edge may order one for it. */
+  private async order(id: string, domain: string, care: Care): Promise<Outcome | 'unreachable'> {
+    const { manager } = this.database;
+    await manager.update(Site, { id, domain }, { tlsOrderUntil: new Date(Date.now() + ORDER_MS) });
+    try {
+      return await this.handshake(domain, care);
+    } finally {
+      await manager.update(Site, { id, domain }, { tlsOrderUntil: null });
+    }
   }
 
   /** What the edge tells of a failure ends the wait for it. */
