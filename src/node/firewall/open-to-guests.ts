@@ -1,7 +1,14 @@
 import { isIPv4 } from 'node:net';
 
-/** Addresses that lead to nobody on the internet, but to what stands beside this host: RFC 1918, 3927, 6598, loopback. */
-export const PRIVATE = '{ 10.0.0.0/8, 100.64.0.0/10, 127.0.0.0/8, 169.254.0.0/16, 172.16.0.0/12, 192.168.0.0/16 }';
+/**
+ * Addresses that lead to nobody on the internet, but to what stands beside this host: RFC 1918, 2544, 3927, 6598, 6890,
+ * loopback, and the one at which Azure tells a host about itself.
+ */
+const PRIVATE_RANGES = [
+  ...['10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '168.63.129.16', '169.254.0.0/16', '172.16.0.0/12'],
+  ...['192.0.0.0/24', '192.168.0.0/16', '198.18.0.0/15'],
+];
+export const PRIVATE = `{ ${PRIVATE_RANGES.join(', ')} }`;
 
 export interface PublicPorts {
   /** This host's addresses that everybody may reach, and the ports there that are meant for everybody. */

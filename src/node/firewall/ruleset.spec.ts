@@ -74,6 +74,8 @@ describe('the firewall as nftables reads it', () => {
     );
     expect(text).toContain('type ipv4_addr . inet_service\n    elements = { 10.0.0.20 . 3306 }');
     expect(text).toContain('iifname "berth0" goto services');
+    // Where clouds tell a host about itself.
+    for (const range of ['168.63.129.16', '169.254.0.0/16', '192.0.0.0/24']) expect(text).toContain(`${range}, `);
     const [, services = ''] =
       /chain services \{\n([^}]*goto refuse)/s.exec(text.replaceAll(/\{ [^\n]* \}/g, '…')) ?? [];
     expect(services.trim().split(/\n */)).toEqual([
