@@ -28,6 +28,23 @@ const port = (listenPort: number, protocol: 'tcp' | 'udp' = 'tcp') => ({
   targetPort: 3000,
 });
 
+/**
+ * Tries every way to make a subvolume in a folder, also with numbers of which the kernel ignores the upper half; says why
+ * each failed, and ends with the number of those that did not.
+ */
+const MAKES_SUBVOLUMES = `
+  open my $folder, "<", $ARGV[0] or die $!;
+  my ($made, $name) = (0, "a");
+  for my $request (0x5000940e, 0x50009401, 0x50009418, 0x50009417) {
+    for my $number ($request, 0xff00000000 + $request) {
+      my $old = pack "q a4088", fileno $folder, $name;
+      my $new = pack "q q q x32 a4040", fileno $folder, 0, 0, $name++;
+      my $argument = $request < 0x50009410 ? $old : $new;
+      if (syscall(${{ x64: 16, arm64: 29 }[process.arch as 'x64']}, fileno $folder, $number, $argument) == 0) { $made++ } else { print "$!\\n" }
+    }
+  }
+  exit $made`;
+
 type Run = Promise<{ code: number; output: string }>;
 
 function reaches(port: number): Promise<boolean> {
@@ -83,6 +100,17 @@ function reaches(port: number): Promise<boolean> {
     expect((await full.run('head -c 20000000 /dev/urandom > more && sync')).code).toBe(0);
     expect((await full.run('rm big more && sync')).code).toBe(0);
     await until('the freed space is counted', async () => (await engine.volumeUsage(full.name)) < 2 ** 20, 40_000);
+  });
+
+  it('lets nobody make subvolumes, which no limit of a volume counts', async () => {
+    const { run } = await tenant();
+    const { output } = await run(`perl -e '${MAKES_SUBVOLUMES}' .`);
+    expect(output).toBe('Inappropriate ioctl for device\n'.repeat(8));
+    await target.openMachines();
+    const machine = await target.makeMachine();
+    await engine.startInstance(machine.name);
+    expect(await target.asRoot(machine.name, ['perl', '-e', MAKES_SUBVOLUMES, '/root'])).toBe(0);
+    expect(await target.asRoot(machine.name, ['sh', '-c', 'mkdir /root/plain && rmdir /root/plain'])).toBe(0);
   });
 
   it('bounds temporary files', async () => {
