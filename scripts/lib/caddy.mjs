@@ -45,28 +45,32 @@ export function caddy(layout, { httpsPort }) {
 }
 
 /**
+ * Root makes and changes nothing in the home by a name that might be a link by now: what Caddy keeps there it makes itself.
  * @param {import('./layout.mjs').Layout} layout
  * @param {Caddy} server
  * @param {string | undefined} caFile certificates by which it knows the certificate authority
  */
 export async function prepareCaddy(layout, { home, socket }, caFile) {
   const start = join(home, 'start.json');
-  const folders = [home, join(home, 'storage'), join(layout.run, 'caddy')];
+  const folders = [home, join(layout.run, 'caddy')];
   for (const folder of folders) makeFolder(folder, 0o700);
   writePrivate(start, `${JSON.stringify({ admin: { listen: `unix/${socket}`, config: { persist: false } } })}\n`);
   if (caFile !== undefined) {
     // Where the operator has it, the daemon's user may not get to.
-    copyFileSync(caFile, authorityFile(home));
-    chmodSync(authorityFile(home), 0o644);
+    copyFileSync(caFile, authorityFile(layout));
+    chmodSync(authorityFile(layout), 0o644);
   }
   if (!IS_ROOT) return;
   const { uid, gid } = await userIds('caddy');
   for (const path of [...folders, start]) lchownSync(path, uid, gid);
 }
 
-/** @param {string} home */
-export function authorityFile(home) {
-  return join(home, 'acme-ca.pem');
+/**
+ * Not in the folder of the daemon's user, who might have put a link in its place.
+ * @param {import('./layout.mjs').Layout} layout
+ */
+export function authorityFile(layout) {
+  return join(layout.data, 'acme-ca.pem');
 }
 
 /**

@@ -7,6 +7,7 @@ import {
   mkdirSync,
   readFileSync,
   renameSync,
+  rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
@@ -102,13 +103,14 @@ export function objectStore(layout) {
 }
 
 /**
- * Writes a file at once or not at all, readable by its owner only.
+ * Writes a file at once or not at all, readable by its owner only. No link is followed, whoever else may write to the folder.
  * @param {string} file
  * @param {string} text
  */
 export function writePrivate(file, text) {
   const draft = `${file}.${process.pid}.new`;
-  writeFileSync(draft, text, { mode: 0o600 });
+  rmSync(draft, { force: true });
+  writeFileSync(draft, text, { mode: 0o600, flag: 'wx' });
   renameSync(draft, file);
 }
 

@@ -154,7 +154,7 @@ export class Stack {
       () => prepareCaddy(this.layout, server, caFile),
       () => caddyAnswers(server),
     );
-    return { ...server.settings, ...(caFile === undefined ? {} : { ACME_CA_FILE: authorityFile(server.home) }) };
+    return { ...server.settings, ...(caFile === undefined ? {} : { ACME_CA_FILE: authorityFile(this.layout) }) };
   }
 
   /** An LXD of our own. */

@@ -194,6 +194,18 @@ onEngine('backups', () => {
     await hosting.expectExactly([server.id]);
   });
 
+  test('of files that share their data there is no archive without end, however well it compresses', async () => {
+    const { server, program } = shared;
+    const shares = 'head -c 67108864 /dev/zero > z && for i in $(seq 90); do cp --reflink=always z z$i || exit 1; done';
+    await program.run('sh', '-c', `mkdir shared && cd shared && ${shares}`);
+    const { uuid } = (await api.post(`/servers/${server.id}/backups`)).expect(201).body as Backup;
+    await api.waitFor(`/servers/${server.id}/backups/${uuid}`, 'FAILED', 120);
+    const told = (await activity(api, server.id)).find(({ event }) => event === 'server:backup.fail');
+    expect(told!.properties).toMatchObject({ uuid, code: 'backup_too_large' });
+    await program.run('rm', '-r', 'shared');
+    await backUp(api, server.id);
+  });
+
   test('deleting one that is being made leaves nothing of it, and neither does deleting the service', async () => {
     const { server, program } = await obedient(api);
     await program.run('dd', 'if=/dev/urandom', 'of=/home/container/large', 'bs=1M', 'count=150');

@@ -50,16 +50,31 @@ test('no more than there are slots for are under way at once, and those that wai
   expect(await bed.row(cancelled.id)).toMatchObject({ status: 'CANCELLED', attempts: 0 });
 });
 
-test('what has begun goes on with a worker that has no slot free', async () => {
+test('what had begun waits for a slot again, unless its step may not wait', async () => {
   const gate = Promise.withResolvers<void>();
+  const begun: string[] = [];
   script.slots = new OperationSlots(1);
-  script.steps = [{ name: 'a', run: () => gate.promise }];
+  script.urgent = ['b'];
+  script.steps = ['a', 'b'].map((name) => ({
+    name,
+    run: async ({ operation: { id } }) => {
+      begun.push(`${id} ${name}`);
+      await gate.promise;
+    },
+  }));
   await bed.startWorker();
   const first = await accept();
-  await until('it has begun', async () => (await bed.row(first.id)).step === 'a');
-  const second = await accept();
-  await bed.database.query("UPDATE operations SET step = 'a', attempts = 1 WHERE id = ?", [second.id]);
-  await until('both are under way', async () => (await bed.row(second.id)).status === 'RUNNING');
+  await until('it has begun', () => begun.length === 1);
+  // As a worker leaves them that is gone.
+  const leave = async (step: string) => {
+    const { id } = await accept();
+    await bed.database.query('UPDATE operations SET step = ?, attempts = 1 WHERE id = ?', [step, id]);
+    return id;
+  };
+  const [waits, goes] = [await leave('a'), await leave('b')];
+  await until('the urgent one is under way', () => begun.includes(`${goes} b`));
+  expect(await bed.row(waits)).toMatchObject({ status: 'QUEUED' });
   gate.resolve();
-  for (const { id } of [first, second]) expect(await bed.ended(id)).toMatchObject({ status: 'DONE' });
+  for (const id of [first.id, waits, goes]) expect(await bed.ended(id)).toMatchObject({ status: 'DONE' });
+  expect(begun.indexOf(`${waits} a`)).toBeGreaterThan(begun.indexOf(`${first.id} b`));
 });

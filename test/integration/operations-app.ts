@@ -31,6 +31,8 @@ export const script = {
   ends: [] as string[],
   failure: null as OperationFailure | null,
   slots: null as OperationSlots | null,
+  /** Steps that wait for no slot. */
+  urgent: [] as string[],
 };
 
 @HandlesOperation('test.scripted')
@@ -55,8 +57,8 @@ class ScriptedHandler extends OperationHandler {
 
 @HandlesOperation('test.slotted')
 class SlottedHandler extends ScriptedHandler {
-  override slots(): OperationSlots | null {
-    return script.slots;
+  override slots(step: string | null): OperationSlots | null {
+    return script.urgent.includes(step ?? '') ? null : script.slots;
   }
 }
 
@@ -145,7 +147,7 @@ export class OperationsBed {
     await Promise.all(this.workers.map((worker) => worker.close()));
     this.workers = [];
     await this.database.query("DELETE FROM operations WHERE status IN ('QUEUED', 'RUNNING')");
-    Object.assign(script, { steps: [], ends: [], failure: null, slots: null });
+    Object.assign(script, { steps: [], ends: [], failure: null, slots: null, urgent: [] });
   }
 
   async close(): Promise<void> {

@@ -22,6 +22,8 @@ export abstract class BlobStore {
   abstract put(blobId: string, source: AsyncIterable<Uint8Array>, hint?: PutHint): Promise<StoredBlob>;
   /** The bytes of the blob, or those of a range; `BlobError('not_found')` when there is none. */
   abstract get(blobId: string, range?: ByteRange): Promise<Readable>;
+  /** The same, for who reads it into memory of their own. Close it in any case. */
+  abstract open(blobId: string, range: ByteRange): Promise<BlobReader>;
   /** The same at once, for what is small. */
   abstract read(blobId: string, range: ByteRange): Promise<Buffer>;
   abstract stat(blobId: string): Promise<BlobStat>;
@@ -34,6 +36,16 @@ export abstract class BlobStore {
   abstract list(): AsyncIterable<BlobEntry>;
   /** Resolves when the store can be used. */
   abstract check(): Promise<void>;
+}
+
+/** The bytes of a blob, as fast as they are asked for. */
+export abstract class BlobReader {
+  /**
+   * Fills the front of `into`, and answers with how many bytes came; 0 at the end. It is not asked again before it has answered.
+   */
+  abstract read(into: Buffer): Promise<number>;
+  /** A `read` under way may still come to its end, or fail. */
+  abstract close(): Promise<void>;
 }
 
 export interface PutHint {

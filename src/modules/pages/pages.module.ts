@@ -12,6 +12,7 @@ import { DomainCheck } from './domains/domain-check.service.js';
 import { DomainClaims } from './domains/domain-claims.service.js';
 import { DomainWatchWorker } from './domain-watch.worker.js';
 import { EdgeKeeperWorker } from './edge/edge-keeper.worker.js';
+import { OrderBudget } from './edge/order-budget.service.js';
 import { DeployQueue } from './lifecycle/deploy-queue.js';
 import { SiteDeploys } from './lifecycle/site-deploys.js';
 import { CertificatePermission } from './serving/certificate-permission.service.js';
@@ -58,7 +59,14 @@ export class PagesOriginModule {}
 
 /** The worker's side. */
 @Module({
-  imports: [BlobsWorkerModule, DnsModule],
-  providers: [DeploymentRemoverWorker, DomainCheck, CertificateObstacles, DomainWatchWorker, EdgeKeeperWorker],
+  imports: [AccountsModule, BlobsWorkerModule, DnsModule],
+  providers: [
+    DeploymentRemoverWorker,
+    DomainCheck,
+    CertificateObstacles,
+    DomainWatchWorker,
+    OrderBudget,
+    EdgeKeeperWorker,
+  ],
 })
 export class PagesWorkerModule {}

@@ -1,7 +1,11 @@
 import type { ServerResponse } from 'node:http';
-import type { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
-import { bytesPass } from './passing-bytes.js';
+
+/** What is answered with: `read` fills the front of `into` and answers with how many bytes came, 0 at the end. */
+export interface AnswerSource {
+  read(into: Buffer): Promise<number>;
+  /** May come while a `read` is under way. */
+  close(): Promise<void>;
+}
 
 export interface AnswerPace {
   /** What a client has to take ... */
@@ -17,17 +21,22 @@ export interface AnswerPace {
  */
 export const DOWNLOAD_PACE: AnswerPace = { bytes: 60 * 1024, withinMs: 120_000 };
 
-/** That a piece has left is known once all of it has, so it is no larger than what a slow client takes in time. */
-const PIECE_BYTES = 64 * 1024;
+/**
+ * That a piece has left is known once all of it has, so it is no larger than what a slow client takes in time. Who takes a piece
+ * at once gets a larger one next: that is half the work, and only then is memory spent on it.
+ */
+const PIECE_BYTES = { least: 64 * 1024, most: 512 * 1024 };
+const AT_ONCE_MS = 50;
+const SLOW_MS = 1000;
 /** How often we look, within the time that a client has. */
 const LOOKS = 8;
 
 /**
  * Answers with what is read from a store, as fast as it is taken and no faster. A client that takes too little is cut off: for
  * as long as it stays, the store keeps what it reads, even if that has been deleted. How long the store needs does not count.
- * Whatever the outcome, nothing is read any more after it.
+ * Whatever the outcome, the source is closed after it.
  */
-export async function sendPaced(body: Readable, response: ServerResponse, pace = DOWNLOAD_PACE): Promise<void> {
+export async function sendPaced(source: AnswerSource, response: ServerResponse, pace = DOWNLOAD_PACE): Promise<void> {
   // An answer that waits for those before it has no connection yet, and is not told when that ends.
   const connection = response.req.socket;
   const cut = Promise.withResolvers<never>();
@@ -47,18 +56,45 @@ export async function sendPaced(body: Readable, response: ServerResponse, pace =
   const timer = setInterval(look, pace.withinMs / LOOKS);
   connection.once('close', leave);
   if (connection.destroyed) leave();
+  const sent = sendPieces(source, response);
+  sent.catch(() => undefined);
   try {
-    await Promise.race([cut.promise, pipeline(body, pieces, response)]);
+    await Promise.race([cut.promise, sent]);
   } finally {
     clearInterval(timer);
     connection.off('close', leave);
-    body.destroy();
+    await source.close();
   }
 }
 
-async function* pieces(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  for await (const chunk of body) {
-    bytesPass(chunk.length);
-    for (let at = 0; at < chunk.length; at += PIECE_BYTES) yield chunk.subarray(at, at + PIECE_BYTES);
+/** One piece is read while the one before it leaves, each into memory that is used over and over. */
+async function sendPieces(source: AnswerSource, response: ServerResponse): Promise<void> {
+  let size = PIECE_BYTES.least;
+  let [ahead, leaving] = [Buffer.alloc(0), Buffer.alloc(0)];
+  const readAhead = (): Promise<number> => {
+    if (ahead.length !== size) ahead = Buffer.allocUnsafeSlow(size);
+    const reading = source.read(ahead);
+    // Whoever is cut off meanwhile asks for it no more.
+    reading.catch(() => undefined);
+    return reading;
+  };
+  for (let reading = readAhead(); ;) {
+    const bytes = await reading;
+    if (bytes === 0) break;
+    [ahead, leaving] = [leaving, ahead];
+    reading = readAhead();
+    const began = performance.now();
+    await written(response, leaving.subarray(0, bytes));
+    const took = performance.now() - began;
+    if (took < AT_ONCE_MS) size = Math.min(2 * size, PIECE_BYTES.most);
+    else if (took > SLOW_MS) size = PIECE_BYTES.least;
   }
+  await new Promise<void>((resolve) => response.end(resolve));
+}
+
+/** Once the kernel has it, so that its memory may be used for something else. */
+function written(response: ServerResponse, piece: Buffer): Promise<void> {
+  return new Promise((resolve, reject) => {
+    response.write(piece, (error) => (error ? reject(error) : resolve()));
+  });
 }

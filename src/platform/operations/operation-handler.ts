@@ -28,8 +28,11 @@ export abstract class OperationHandler {
   abstract onFailed(tx: Tx, operation: Operation, failure: OperationFailure): Promise<void>;
   /** The rows' side of a cancellation, after every step was undone; most leave the rows to whoever cancelled. */
   async onCancelled(_tx: Tx, _operation: Operation): Promise<void> {}
-  /** What this shares with others whose work weighs on the same thing; null where as many may run as there are. */
-  slots(): OperationSlots | null {
+  /**
+   * What this shares with others whose work weighs on the same thing; null where as many may run as there are. An operation
+   * that goes on with a step it had reached waits for a slot as well, unless this says null for that step.
+   */
+  slots(_step: string | null): OperationSlots | null {
     return null;
   }
 }

@@ -54,16 +54,14 @@ export class OperationRunner {
     await Promise.all(this.running.values());
   }
 
-  /** Works on it now, or when it has a slot. What has begun is not kept waiting: a service may stand still meanwhile. */
+  /** Works on it now, or when it has a slot. */
   private async inTurn(id: string): Promise<void> {
     const found = await this.store.look(id);
     if (!found) return;
-    const slots = this.registry.find(found.type)?.slots();
+    const slots = this.registry.find(found.type)?.slots(found.step);
     if (!slots) return this.work(id);
     const inSlot = () => this.work(id).finally(() => slots.giveBack());
-    if (found.step !== null) slots.takeAnyway();
-    else if (!slots.take(id, () => void this.watched(id, inSlot()))) return;
-    await inSlot();
+    if (slots.take({ id, accountId: found.accountId }, () => void this.watched(id, inSlot()))) await inSlot();
   }
 
   private async work(id: string): Promise<void> {

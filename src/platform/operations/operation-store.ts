@@ -29,8 +29,9 @@ export class OperationStore {
   }
 
   /** What a worker has to know of an operation before it takes it. */
-  async look(id: string): Promise<Pick<Operation, 'type' | 'step'> | null> {
-    return this.database.manager.findOne(Operation, { where: { id }, select: { id: true, type: true, step: true } });
+  async look(id: string): Promise<Pick<Operation, 'type' | 'step' | 'accountId'> | null> {
+    const select = { id: true, type: true, step: true, accountId: true };
+    return this.database.manager.findOne(Operation, { where: { id }, select });
   }
 
   /** Takes the operation for `owner` if it waits or its process is gone; null when there is nothing to take. */

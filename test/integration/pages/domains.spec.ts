@@ -141,6 +141,37 @@ test('P-09: a domain whose site is gone is not for whoever comes next', async ()
   (await one.account.api.delete(`/pages/${free.id}`)).expect(204);
 });
 
+test('who proves a domain takes it from the site of somebody who cannot, and from nobody else', async () => {
+  const domain = fresh();
+  const squat = (await make(one, domain)).expect(201).body;
+  const refused = (await make(other, domain)).expect(409).body;
+  expect(refused).toMatchObject({ code: 'domain_taken', verification: { name: `_platform-verify.${domain}` } });
+  dns.zones.set(refused.verification.name, { TXT: [refused.verification.value] });
+  const answers = await Promise.all([make(other, domain), one.account.api.delete(`/pages/${squat.id}`)]);
+  expect(answers[0].status).toBe(201);
+  expect([204, 404]).toContain(answers[1].status);
+  const { id } = answers[0].body;
+  (await one.account.api.get(`/pages/${squat.id}`)).expect(404);
+  expect((await other.account.api.get(`/pages/${id}`)).expect(200).body.domain).toBe(domain);
+  // What is proven stays, whoever else can prove it too.
+  dns.zones.set(squat.verification.name, { TXT: [squat.verification.value] });
+  expect((await make(one, domain)).expect(409).body).not.toHaveProperty('verification');
+  // A day after the proof is gone, it is no proof any more.
+  await berth.database.query('UPDATE sites SET dns_next_at = NOW(3) WHERE id = ?', [id]);
+  await until('the domain is not proven any more', async () => {
+    const { verification } = (await other.account.api.get(`/pages/${id}`)).expect(200).body;
+    return verification.verifiedAt === null;
+  });
+  const mine = (await make(one, domain)).expect(201).body;
+  const [event] = await berth.database.query<{ actor: string; properties: string }[]>(
+    `SELECT actor_type AS actor, properties FROM activity_events WHERE resource_id = ? AND event = 'site:delete'`,
+    [id],
+  );
+  expect(event).toMatchObject({ actor: 'system', properties: expect.stringContaining(domain) });
+  (await other.account.api.get(`/pages/${id}`)).expect(404);
+  (await one.account.api.delete(`/pages/${mine.id}`)).expect(204);
+});
+
 test('a domain that leads elsewhere for a day gets no certificate, and may come back', async () => {
   const domain = fresh();
   const { id } = (await make(one, domain)).expect(201).body;

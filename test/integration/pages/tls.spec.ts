@@ -43,11 +43,11 @@ async function shown(content: string, domain = `site-${++made}.example.test`): P
   return site;
 }
 
-async function tlsOf({ id }: Pick<Site, 'id'>, status: string): Promise<any> {
+async function tlsOf({ id }: Pick<Site, 'id'>, status: string, by = client): Promise<any> {
   return until(
     `TLS is ${status}`,
     async () => {
-      const { tls } = (await client.account.api.get(`/pages/${id}`)).expect(200).body;
+      const { tls } = (await by.account.api.get(`/pages/${id}`)).expect(200).body;
       return tls.status === status && tls;
     },
     60_000,
@@ -156,6 +156,30 @@ test('CAA records that leave us out are told as the reason, and nobody is asked'
   });
   (await verify(site)).expect(200);
   await tlsOf(site, 'active');
+});
+
+test('an account has so many certificates ordered in a day, whatever becomes of its sites', async () => {
+  const greedy = new PagesClient(berth, await berth.makeAccount());
+  const domains = ['last.example.test', 'too-many.example.test'];
+  for (const domain of domains) dns.zones.set(domain, OURS);
+  const budget = '(SELECT 20 + 2 * p.sites FROM plans p JOIN accounts a ON a.plan_id = p.id WHERE a.id = ?)';
+  await berth.database.query(
+    `INSERT INTO certificate_orders (account_id, domain, ordered_at)
+       SELECT ?, CONCAT('d', seq), NOW(3) - INTERVAL 23 HOUR FROM seq_1_to_10000 WHERE seq < ${budget}`,
+    [greedy.account.id, greedy.account.id],
+  );
+  const last = await greedy.site({ domain: domains[0]! });
+  await tlsOf(last, 'active', greedy);
+  (await greedy.account.api.delete(`/pages/${last.id}`)).expect(204);
+  const next = await greedy.site({ domain: domains[1]! });
+  expect((await tlsOf(next, 'failed', greedy)).error).toMatch(/^So many certificates were ordered/);
+  expect(pebble.log()).not.toMatch(/too-many/);
+  // Nobody else waits for that.
+  await tlsOf(await shown('another account'), 'active');
+  await berth.database.query('UPDATE certificate_orders SET ordered_at = ordered_at - INTERVAL 2 HOUR');
+  (await greedy.account.api.post(`/pages/${next.id}/verify`)).expect(200);
+  await tlsOf(next, 'active', greedy);
+  greedy.close();
 });
 
 test('P-06: permission is withdrawn with the site', async () => {

@@ -38,7 +38,11 @@ describe('the size of an archive', () => {
 
   function pack(packing: Packing, blobId: string, atMost: number) {
     const archiver = new StreamingArchiver(packing.engine, store);
-    return archiver.pack({ workshop: 'bak', blobId, atMost }, new AbortController().signal, Promise.resolve());
+    return archiver.pack(
+      { workshop: 'bak', blobId, atMost, atMostUnpacked: atMost },
+      new AbortController().signal,
+      Promise.resolve(),
+    );
   }
 
   test('may be all that is allowed', async () => {

@@ -49,7 +49,7 @@ describe('threaded archiver', () => {
 
   test('failures of the engine keep their codes, and nothing is stored', async () => {
     const blobId = store.newId();
-    const job = { workshop: 'bak-none', blobId, atMost: 1_000_000 };
+    const job = { workshop: 'bak-none', blobId, atMost: 1_000_000, atMostUnpacked: 1_000_000 };
     await expect(archiver().pack(job, never, opened)).rejects.toMatchObject({ code: 'not_found' });
     await expect(archiver('unix:/nowhere').pack(job, never, opened)).rejects.toMatchObject({
       code: 'unavailable',

@@ -96,6 +96,29 @@ describe.each(Object.entries(TARGETS))('%s', (_name, open) => {
     }
   });
 
+  test.each([1000, 65_536, 4 * 1024 * 1024])('reads a part into %i bytes of memory, over and over', async (bytes) => {
+    const content = randomBytes(3 * 1024 * 1024 + 7);
+    const { blobId } = await put(content);
+    for (const [start, end] of [
+      [0, content.length - 1],
+      [content.length - 1, content.length - 1],
+      [1_000_000, 1_070_000],
+    ] as const) {
+      const reader = await store.open(blobId, { start, end });
+      const memory = Buffer.alloc(bytes);
+      const read: Buffer[] = [];
+      for (let came = 1; came > 0; read.push(Buffer.from(memory.subarray(0, came)))) came = await reader.read(memory);
+      expect(Buffer.concat(read).equals(content.subarray(start, end + 1))).toBe(true);
+      await reader.close();
+    }
+    // Whoever goes away leaves in the middle, and may do so twice.
+    const left = await store.open(blobId, { start: 0, end: content.length - 1 });
+    const reading = left.read(Buffer.alloc(bytes)).catch(() => 0);
+    await Promise.all([left.close(), reading]);
+    await left.close();
+    await store.delete(blobId);
+  });
+
   test('takes what comes in one buffer over and over', async () => {
     const content = randomBytes(20 * 1024 * 1024 + 3);
     const buffer = Buffer.alloc(100_000);
@@ -133,6 +156,7 @@ describe.each(Object.entries(TARGETS))('%s', (_name, open) => {
     expect(await listed()).not.toContain(blobId);
     await refuses(store.get(blobId), 'not_found');
     await refuses(store.read(blobId, { start: 0, end: 0 }), 'not_found');
+    await refuses(store.open(blobId, { start: 0, end: 0 }), 'not_found');
     await refuses(store.stat(blobId), 'not_found');
   });
 

@@ -13,6 +13,7 @@ import {
   type PutHint,
   type StoredBlob,
 } from '../blob-store.js';
+import { FileReader } from './file-reader.js';
 import { BLOB_FLAGS, readInPool, type ReadPart } from './read-part.js';
 
 const { O_CREAT, O_EXCL, O_NOFOLLOW, O_RDONLY, O_WRONLY } = constants;
@@ -59,6 +60,11 @@ export class LocalBlobStore extends BlobStore {
     const file = this.fileOf(blobId);
     const handle = await asBlobError(() => open(file, BLOB_FLAGS));
     return handle.createReadStream({ ...range, highWaterMark: READ_BYTES });
+  }
+
+  override async open(blobId: string, range: ByteRange): Promise<FileReader> {
+    const file = this.fileOf(blobId);
+    return new FileReader(await asBlobError(() => open(file, BLOB_FLAGS)), range);
   }
 
   override async read(blobId: string, { start, end }: ByteRange): Promise<Buffer> {

@@ -19,6 +19,7 @@ import {
   type PutHint,
   type StoredBlob,
 } from '../blob-store.js';
+import { StreamReader } from './stream-reader.js';
 
 const MIB = 1024 * 1024;
 /** What one part of an upload has, so that a blob of any size takes no more memory than two of them. */
@@ -106,6 +107,10 @@ export class S3BlobStore extends BlobStore {
     );
     if (!(Body instanceof Readable)) throw new BlobError('unavailable', 'The object store answered without a body');
     return Body;
+  }
+
+  override async open(blobId: string, range: ByteRange): Promise<StreamReader> {
+    return new StreamReader(await this.get(blobId, range));
   }
 
   override async read(blobId: string, range: ByteRange): Promise<Buffer> {

@@ -9,6 +9,7 @@ import { AppLogger } from '../../../platform/observability/logger.js';
 import { CertificateObstacles } from '../domains/certificate-obstacles.js';
 import { Site } from '../sites/site.entity.js';
 import { EdgeLog } from './edge-log.worker.js';
+import { OrderBudget } from './order-budget.service.js';
 
 const INTERVAL_MS = 1000;
 const FIRST_MS = 100;
@@ -22,6 +23,7 @@ const PAUSES_S = [2, 5, 15, 60, 300, 900, 3600];
 const ORDER_MS = 60_000;
 /** A handshake may fail once for another reason than the certificate. */
 const CERTAIN_AFTER = 2;
+const TOO_MANY = 'So many certificates were ordered for this account in 24 hours that the next one has to wait.';
 const NO_REASON = 'The handshake failed, and the edge has told no reason.';
 
 /**
@@ -44,6 +46,7 @@ export class EdgeKeeperWorker extends RecurringWorker {
     health: Health,
     private readonly database: Database,
     private readonly obstacles: CertificateObstacles,
+    private readonly budget: OrderBudget,
     @Inject(Edge) edge: Edge | null,
     log: AppLogger,
   ) {
@@ -100,12 +103,12 @@ export class EdgeKeeperWorker extends RecurringWorker {
     }
   }
 
-  private async lookAt({ id, domain, ...before }: Site, care: Care): Promise<void> {
+  private async lookAt({ id, accountId, domain, ...before }: Site, care: Care): Promise<void> {
     if (this.stopped || domain === null) return;
     // One that it has is served whatever the name servers say by now.
     const served = before.tlsNotAfter !== null && +before.tlsNotAfter > Date.now();
     const obstacle = served ? null : await this.obstacles.find(domain, await care.edge.authorityNames(care.settings));
-    const ask = () => (served ? this.handshake(domain, care) : this.order(id, domain, care));
+    const ask = () => (served ? this.handshake(domain, care) : this.order({ id, accountId, domain }, care));
     const outcome = obstacle === null ? await ask() : { certificate: null, reason: obstacle };
     if (outcome === 'unreachable' || this.stopped) return;
     const { certificate, reason } = outcome;
@@ -132,7 +135,8 @@ export class EdgeKeeperWorker extends RecurringWorker {
   }
 
   /** A handshake for a site that has no certificate, while the edge may order one for it. */
-  private async order(id: string, domain: string, care: Care): Promise<Outcome | 'unreachable'> {
+  private async order({ id, accountId, domain }: Orderer, care: Care): Promise<Outcome | 'unreachable'> {
+    if (!(await this.budget.take(accountId, domain))) return { certificate: null, reason: TOO_MANY };
     const { manager } = this.database;
     await manager.update(Site, { id, domain }, { tlsOrderUntil: new Date(Date.now() + ORDER_MS) });
     try {
@@ -166,6 +170,12 @@ export class EdgeKeeperWorker extends RecurringWorker {
   private mustBeThere(): void {
     if (this.away) throw new Error('the edge is away', { cause: this.away });
   }
+}
+
+interface Orderer {
+  id: string;
+  accountId: string;
+  domain: string;
 }
 
 interface Outcome {

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Readable } from 'node:stream';
+import type { BlobReader } from '../../../drivers/objects/blob-store.js';
 import { parseRange } from '../../../platform/http/byte-range.js';
 import { judgeConditions } from '../../../platform/http/conditions.js';
 import { decodeExactly } from '../../../platform/http/percent-encoding.js';
@@ -24,7 +24,7 @@ export interface SiteAnswer {
   status: number;
   /** Names and values in turn. */
   headers: string[];
-  body: Buffer | Readable | null;
+  body: Buffer | BlobReader | null;
 }
 
 /** How long pages that were loaded before a switch still find what belongs to them. */

@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import type { Readable } from 'node:stream';
 import { Config } from '../../../config/config.js';
-import { BlobStore } from '../../../drivers/objects/blob-store.js';
+import { BlobStore, type BlobReader } from '../../../drivers/objects/blob-store.js';
 import type { Extent } from '../archive/manifest.js';
 import { loadManifest, type LoadedManifest } from './loaded-manifest.js';
 import type { Shown } from './site-look-ups.service.js';
@@ -32,8 +31,8 @@ export class SiteContents {
     return this.manifests.get(blobId, make, () => manifestWeight(manifestBytes));
   }
 
-  /** All of a file where that is small, at once if it is in memory; else a stream. */
-  whole({ blobId }: Shown, extent: Extent): Buffer | Promise<Buffer | Readable> {
+  /** All of a file where that is small, at once if it is in memory; else what reads it. */
+  whole({ blobId }: Shown, extent: Extent): Buffer | Promise<Buffer | BlobReader> {
     if (extent.bytes > KEPT_BYTES) return this.part(blobId, extent);
     if (extent.bytes === 0) return Buffer.alloc(0);
     return this.pieces.get(
@@ -43,8 +42,8 @@ export class SiteContents {
     );
   }
 
-  part(blobId: string, { at, bytes }: Extent): Promise<Readable> {
-    return this.blobs.get(blobId, { start: at, end: at + bytes - 1 });
+  part(blobId: string, { at, bytes }: Extent): Promise<BlobReader> {
+    return this.blobs.open(blobId, { start: at, end: at + bytes - 1 });
   }
 
   private async read(blobId: string, { at, bytes }: Extent): Promise<Buffer> {

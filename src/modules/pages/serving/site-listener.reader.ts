@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import { isIP } from 'node:net';
-import { Readable } from 'node:stream';
 import { Config } from '../../../config/config.js';
+import { BlobReader } from '../../../drivers/objects/blob-store.js';
 import { endServer } from '../../../platform/http/end-server.js';
 import { sendPaced } from '../../../platform/http/paced-answer.js';
 import { requestTarget } from '../../../platform/http/request-target.js';
@@ -116,7 +116,7 @@ export class SiteListener {
     if (now?.deploymentId === shown.deploymentId || (now && looks >= MAX_LOOKS)) {
       return this.send(work.response, answer ?? plainPage(404));
     }
-    if (answer?.body instanceof Readable) answer.body.destroy();
+    if (answer?.body instanceof BlobReader) await answer.body.close();
     return this.show(work, now, looks + 1);
   }
 
@@ -130,7 +130,7 @@ export class SiteListener {
   private send(response: ServerResponse, { status, headers, body }: SiteAnswer): void | Promise<void> {
     this.count(status);
     response.writeHead(status, headers);
-    if (!(body instanceof Readable)) {
+    if (!(body instanceof BlobReader)) {
       response.end(body ?? undefined);
       return;
     }

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Principal } from '../../../platform/auth/principal.js';
 import { Database, isDuplicate, type Tx } from '../../../platform/database/database.js';
 import { quotaExceeded } from '../../../platform/errors/domain-error.js';
-import { actorOf, EventRecorder } from '../../../platform/events/event-recorder.js';
+import { actorOf, EventRecorder, SYSTEM, type NewEvent } from '../../../platform/events/event-recorder.js';
 import { decodeCursor, Page, type PageQuery } from '../../../platform/http/page.js';
 import { newId } from '../../../platform/ids/id.js';
 import { QuotaLock } from '../../accounts/quota-lock.service.js';
@@ -48,21 +48,24 @@ export class SitesService {
     this.check.mustNotBeOurs(domain);
     await this.check.mustPointHere(domain);
     const proven = await this.check.isProven(domain, accountId);
-    return this.database.transaction(async (tx) => {
+    const { view, takenOver } = await this.database.transaction(async (tx) => {
       const { sites: allowed } = await this.quota.acquire(tx, accountId);
       const used = await this.sites.count(tx, accountId);
       if (used >= allowed) throw quotaExceeded({ name: 'sites', allowed, used, requested: 1 });
       const now = new Date();
       const site = tx.manager.create(Site, { ...fresh(now), id: newId('pag'), accountId, name, domain, spa });
-      await this.claims.claim(tx, { domain, accountId, proven }, now);
+      const claimed = await this.claims.claim(tx, { domain, accountId, proven }, now);
+      if (claimed.takenOver) await this.evict(tx, domain, now);
       try {
         await tx.manager.insert(Site, site);
       } catch (error) {
         throw isDuplicate(error, 'uq_sites_domain') ? domainTaken() : error;
       }
-      await this.record(tx, caller, site, 'site:create', { domain, spa });
-      return this.views.ofSite(tx, site);
+      await this.record(tx, actorOf(caller), site, 'site:create', { domain, spa });
+      return { view: await this.views.ofSite(tx, site), ...claimed };
     });
+    if (takenOver) await this.lookUps.settle();
+    return view;
   }
 
   /** Readers see the change before this answers. */
@@ -77,7 +80,7 @@ export class SitesService {
         const now = new Date();
         await tx.manager.update(Site, { id }, { ...changes, updatedAt: now });
         Object.assign(site, changes, { updatedAt: now });
-        await this.record(tx, caller, site, 'site:update', changes);
+        await this.record(tx, actorOf(caller), site, 'site:update', changes);
       }
       return { view: await this.views.ofSite(tx, site), changed: wanted.length > 0 };
     });
@@ -111,17 +114,30 @@ export class SitesService {
       await this.quota.acquire(tx, caller.accountId);
       const site = await this.sites.lockOwned(tx, caller.accountId, id);
       const now = new Date();
-      await tx.manager.update(Site, { id }, { domain: null, active: false, deletedAt: now, updatedAt: now });
       await this.claims.release(tx, site.domain!, now);
-      await this.record(tx, caller, site, 'site:delete', { domain: site.domain });
+      await this.discard(tx, site, now);
+      await this.record(tx, actorOf(caller), site, 'site:delete', { domain: site.domain });
     });
     await this.lookUps.settle();
   }
 
-  private record(tx: Tx, caller: Principal, site: Site, event: string, more: object): Promise<void> {
+  /** The site of an account that could not prove the domain to be its own, when another one has. */
+  private async evict(tx: Tx, domain: string, now: Date): Promise<void> {
+    const site = await tx.manager.findOne(Site, { where: { domain }, lock: { mode: 'pessimistic_write' } });
+    if (!site) return;
+    await this.discard(tx, site, now);
+    const reason = "The domain was proven to be another account's.";
+    await this.record(tx, SYSTEM, site, 'site:delete', { domain, reason });
+  }
+
+  private async discard(tx: Tx, { id }: Site, now: Date): Promise<void> {
+    await tx.manager.update(Site, { id }, { domain: null, active: false, deletedAt: now, updatedAt: now });
+  }
+
+  private record(tx: Tx, by: Pick<NewEvent, 'actor' | 'ip'>, site: Site, event: string, more: object): Promise<void> {
     const { id: resourceId, accountId, name } = site;
     const properties = { name, ...more };
-    return this.events.record(tx, { accountId, resourceId, event, properties, ...actorOf(caller) });
+    return this.events.record(tx, { accountId, resourceId, event, properties, ...by });
   }
 }
 

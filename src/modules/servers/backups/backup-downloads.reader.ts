@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Request, Response } from 'express';
-import type { Readable } from 'node:stream';
-import { BlobError, BlobStore, type ByteRange } from '../../../drivers/objects/blob-store.js';
+import { BlobError, BlobStore, type BlobReader, type ByteRange } from '../../../drivers/objects/blob-store.js';
 import type { Principal } from '../../../platform/auth/principal.js';
 import { DomainError, stateConflict, unavailable } from '../../../platform/errors/domain-error.js';
 import { parseRange, rangeHolds } from '../../../platform/http/byte-range.js';
@@ -51,15 +50,15 @@ export class BackupDownloads {
       // The client went away, or the store did: an answer that is cut short is all that can be told now.
       response.destroy();
     } finally {
-      archive.destroy();
+      await archive.close();
     }
   }
 
-  private async open({ blobId, bytes }: Backup, range: ByteRange | null): Promise<Readable> {
+  private async open({ blobId, bytes }: Backup, range: ByteRange | null): Promise<BlobReader> {
     try {
       const { size } = await this.blobs.stat(blobId ?? '');
       if (size !== bytes) throw unavailable('archive', new Error('the blob has another size than was stored'));
-      return await this.blobs.get(blobId ?? '', range ?? undefined);
+      return await this.blobs.open(blobId ?? '', range ?? { start: 0, end: size - 1 });
     } catch (error) {
       if (error instanceof BlobError) throw unavailable('object_store', error);
       throw error;

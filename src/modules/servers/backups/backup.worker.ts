@@ -21,7 +21,7 @@ import { ServerRepository } from '../server.repository.js';
 import { Backup } from './backup.entity.js';
 import { BACKUP_OPERATIONS, copyName, type BackupPayload } from './backup.operations.js';
 import { BackupRepository } from './backup.repository.js';
-import { Archiver } from './lifecycle/archiver.js';
+import { Archiver, type PackJob } from './lifecycle/archiver.js';
 import { BackupSlots } from './lifecycle/backup-slots.js';
 import { Workshop } from './lifecycle/workshop.js';
 
@@ -30,6 +30,8 @@ const COPY_HEADROOM_MB = 1024;
 const MIB = 1024 * 1024;
 /** What an archive has beyond the data: names, owners and times of files, and what compression adds where it saves nothing. */
 const ARCHIVE_HEADROOM = { part: 1 / 4, bytes: 64 * MIB };
+/** A file of a few bytes, of which the disk has no trace but its name, is 3 KB of an archive. */
+const UNPACKED_HEADROOM = { times: 4, bytes: 1024 * MIB };
 
 /** Copies a service's volume at one moment and streams the archive of the copy into the object store. */
 @Injectable()
@@ -99,7 +101,7 @@ export class BackupWorker extends OperationHandler {
     const blobId = this.blobs.newId();
     await this.write(backupId, null, { blobId });
     const opened = this.workshop.open(aside, server);
-    const packed = this.archiver.pack({ workshop: aside, blobId, atMost: archiveLimit(server) }, signal, opened);
+    const packed = this.archiver.pack({ workshop: aside, blobId, ...archiveLimits(server) }, signal, opened);
     // A workshop that still opens must not be taken apart.
     await Promise.allSettled([opened, packed]);
     const { size, sha256 } = await packed;
@@ -165,6 +167,10 @@ export class BackupWorker extends OperationHandler {
 }
 
 /** In bytes: what a full disk's data can come to. */
-function archiveLimit({ disk }: Server): number {
-  return Math.ceil(disk * MIB * (1 + ARCHIVE_HEADROOM.part)) + ARCHIVE_HEADROOM.bytes;
+function archiveLimits({ disk }: Server): Pick<PackJob, 'atMost' | 'atMostUnpacked'> {
+  const data = disk * MIB;
+  return {
+    atMost: Math.ceil(data * (1 + ARCHIVE_HEADROOM.part)) + ARCHIVE_HEADROOM.bytes,
+    atMostUnpacked: data * UNPACKED_HEADROOM.times + UNPACKED_HEADROOM.bytes,
+  };
 }

@@ -23,6 +23,9 @@ import { BackupSlots } from './lifecycle/backup-slots.js';
 import { VolumeSwap } from './lifecycle/volume-swap.js';
 import { Workshop } from './lifecycle/workshop.js';
 
+/** Steps during which it runs. */
+const BESIDE_THE_SERVICE = ['verify', 'build'];
+
 /**
  * Makes a service's data what a backup holds: the archive is checked, unpacked into a new volume aside, and only when that is
  * on the disk the service is stopped and the volumes change places.
@@ -82,8 +85,9 @@ export class RestoreWorker extends OperationHandler {
     await this.release(tx, payload as RestorePayload);
   }
 
-  override slots(): BackupSlots {
-    return this.atOnce;
+  /** From where the service stands still, it is not kept waiting. */
+  override slots(step: string | null): BackupSlots | null {
+    return step === null || BESIDE_THE_SERVICE.includes(step) ? this.atOnce : null;
   }
 
   private async build(server: Server, backup: Backup, signal: AbortSignal): Promise<void> {

@@ -1,8 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { create as contentDisposition } from 'content-disposition';
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
-import type { Readable } from 'node:stream';
-import { BlobError, BlobStore, type ByteRange } from '../../../drivers/objects/blob-store.js';
+import { BlobError, BlobStore, type BlobReader, type ByteRange } from '../../../drivers/objects/blob-store.js';
 import { DomainError, notFound, unavailable } from '../../../platform/errors/domain-error.js';
 import { parseRange, rangeHolds } from '../../../platform/http/byte-range.js';
 import { judgeConditions } from '../../../platform/http/conditions.js';
@@ -66,10 +65,10 @@ export class ObjectSender {
     await this.send(request, response, { ...sending, object });
   }
 
-  private async open({ blobId }: StoredObject, part: ByteRange): Promise<Buffer | Readable | 'gone'> {
+  private async open({ blobId }: StoredObject, part: ByteRange): Promise<Buffer | BlobReader | 'gone'> {
     try {
       const length = part.end - part.start + 1;
-      if (length > SMALL_BYTES) return await this.blobs.get(blobId, part);
+      if (length > SMALL_BYTES) return await this.blobs.open(blobId, part);
       const bytes = await this.blobs.read(blobId, part);
       if (bytes.length === length) return bytes;
       throw unavailable('object_store', new Error(`the blob ${blobId} is shorter than its object`));

@@ -1,3 +1,5 @@
+import { OperationFailed } from '../../../../platform/operations/operation-handler.js';
+
 /** An archive in the object store, and the hash of what was stored. */
 export interface StoredArchive {
   blobId: string | null;
@@ -8,8 +10,19 @@ export interface StoredArchive {
 export interface PackJob {
   workshop: string;
   blobId: string;
-  /** An archive of more bytes than these fails with `backup_too_large`. */
+  /** An archive of more bytes than these fails with `backup_too_large` ... */
   atMost: number;
+  /** ... and so does one that comes to more unpacked. */
+  atMostUnpacked: number;
+}
+
+/**
+ * Files that share their data on the disk are whole in an archive, each of them: of a few blocks there may be no end, and where
+ * it is compressed to nothing, it is only time that it takes.
+ */
+export function tooLarge(): OperationFailed {
+  const detail = 'The archive of the data would be larger than the disk of the service.';
+  return new OperationFailed('backup_too_large', detail);
 }
 
 export interface WrittenArchive {

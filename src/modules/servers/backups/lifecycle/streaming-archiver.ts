@@ -3,7 +3,7 @@ import type { DirectPath } from '../../../../drivers/engine/direct-path.js';
 import type { Engine } from '../../../../drivers/engine/engine.js';
 import { BlobError, type BlobStore } from '../../../../drivers/objects/blob-store.js';
 import { OperationFailed } from '../../../../platform/operations/operation-handler.js';
-import { Archiver, type PackJob, type StoredArchive, type WrittenArchive } from './archiver.js';
+import { Archiver, tooLarge, type PackJob, type StoredArchive, type WrittenArchive } from './archiver.js';
 import { ToolFailed, WorkshopTar } from './workshop-tar.js';
 
 /** Streams archives through this thread. */
@@ -20,13 +20,13 @@ export class StreamingArchiver extends Archiver {
   }
 
   override async pack(
-    { workshop, blobId, atMost }: PackJob,
+    { workshop, blobId, atMost, atMostUnpacked }: PackJob,
     signal: AbortSignal,
     opened: Promise<unknown>,
   ): Promise<WrittenArchive> {
     await opened;
     try {
-      const archive = bounded(this.tar.pack(workshop, signal), atMost);
+      const archive = bounded(this.tar.pack(workshop, atMostUnpacked, signal), atMost);
       const { size, sha256 } = await this.blobs.put(blobId, archive, { size: atMost });
       return { size, sha256 };
     } catch (error) {
@@ -72,15 +72,11 @@ export class StreamingArchiver extends Archiver {
   }
 }
 
-/** Files that share their data on the disk are whole in an archive, each of them: of a few blocks there may be no end. */
 async function* bounded(archive: AsyncIterable<Buffer>, atMost: number): AsyncGenerator<Buffer, void> {
   let bytes = 0;
   for await (const chunk of archive) {
     bytes += chunk.length;
-    if (bytes > atMost) {
-      const detail = 'The archive of the data would be larger than the disk of the service.';
-      throw new OperationFailed('backup_too_large', detail);
-    }
+    if (bytes > atMost) throw tooLarge();
     yield chunk;
   }
 }
