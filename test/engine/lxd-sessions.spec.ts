@@ -21,6 +21,24 @@ const FLOODS: Program = {
   behaviour: {},
 };
 
+/** Takes connections and reads nothing from them. */
+const HOLDS: Program = {
+  source: `
+    require('node:net').createServer({ pauseOnConnect: true }).listen('/tmp/holder', () => console.log('ready'));`,
+  behaviour: {},
+};
+
+/** Sends its standard output along a socket (unix(7), SCM_RIGHTS), where it stays open as long as nobody takes it. */
+const GIVES_OUTPUT = `
+  use Socket;
+  socket my $to, AF_UNIX, SOCK_STREAM, 0 or die $!;
+  connect $to, sockaddr_un("/tmp/holder") or die $!;
+  my ($data, $rights) = ("x", pack "Q l l l x4", 20, 1, 1, 1);
+  my $vector = pack "P Q", $data, 1;
+  my $message = pack "Q L x4 P Q P Q l x4", 0, 0, $vector, 1, $rights, length $rights, 0;
+  syscall(${{ x64: 46, arm64: 211 }[process.arch as 'x64']}, fileno $to, $message, 0) == 1 or die $!;
+  syswrite STDOUT, "given\\n";`;
+
 (hasLxd ? describe : describe.skip)('LXD', () => {
   const target = new LxdTarget(5);
   sessionContract(target);
@@ -99,6 +117,16 @@ const FLOODS: Program = {
       expect(code).toBe(5);
       for (const time of [7001, 7002, 7003]) expect(out).toMatch(new RegExp(`^sleep ${time}`, 'm'));
       expect(await running()).not.toMatch(/^sleep/m);
+    });
+
+    it('is given up by kill where its output was given to somebody who keeps it', async () => {
+      const holder = await target.started(HOLDS);
+      await target.untilPrinted(holder.name, 'ready');
+      const session = await engine.exec(holder.name, { ...shell(''), command: ['/usr/bin/perl', '-e', GIVES_OUTPUT] });
+      session.stderr.resume();
+      await new Promise((resolve) => session.stdout.once('data', resolve));
+      await session.kill();
+      expect(await session.exit).toBe(137);
     });
 
     it('is ended with all its children by kill, a fork bomb too', async () => {

@@ -320,7 +320,10 @@ export interface ExecSession {
   stderr: Readable;
   /** 0-255; 128+n when ended by signal n. Fails when nobody can tell, as when the container ended meanwhile. */
   exit: Promise<number>;
-  /** Ends it and all it started, at once; resolves when that is done. `exit` is 137 then. */
+  /**
+   * Ends it and all it started, at once; resolves when that is done, or after a while in which nobody could tell. `exit` is 137
+   * then.
+   */
   kill(): Promise<void>;
 }
 

@@ -2,6 +2,7 @@ import { ActivityEvent } from '../../../src/platform/events/activity-event.entit
 import { EventRecorder, SYSTEM } from '../../../src/platform/events/event-recorder.js';
 import type { Principal } from '../../../src/platform/auth/principal.js';
 import { ExecService } from '../../../src/modules/servers/exec/exec.service.js';
+import { PowerService } from '../../../src/modules/servers/power/power.service.js';
 import { newId } from '../../../src/platform/ids/id.js';
 import { until } from '../../support/until.js';
 import { ServersApp } from './servers-app.js';
@@ -82,4 +83,34 @@ test('of the outputs of a service the newest are kept, as far as there is room',
   );
   expect(Number(row!.kept)).toBeLessThanOrEqual(32 * MIB);
   expect((await execs.list(caller, id, { limit: 100 })).items).toHaveLength(22);
+});
+
+test('commands of one account keep nothing of another one waiting', async () => {
+  const other = await app.makeCaller('beside');
+  const theirs = await app.makeServer(other);
+  // More than a worker takes off its queue at once, and each goes on for as long as it may.
+  const ids = await Promise.all(Array.from({ length: 17 }, () => app.makeServer(caller)));
+  const commands = ids.flatMap((id) =>
+    ['sleep 59', 'sleep 59', 'sleep 59', 'sleep 59'].map((command) => ({ id, command })),
+  );
+  await Promise.all(commands.map(({ id, command }) => execs.run(caller, id, command)));
+  const running = async () => {
+    const columns = "SUM(status = 'RUNNING') AS running, SUM(status = 'QUEUED') AS queued";
+    const [row] = await app.database.query<Record<string, unknown>[]>(`SELECT ${columns} FROM server_execs`);
+    return [Number(row!['running']), Number(row!['queued'])];
+  };
+  await until('as many run as may', async () => (await running())[0] === 24);
+  const { jobId } = await execs.run(other, theirs, 'true');
+  await app.api.get(PowerService).send(other, theirs, 'restart');
+  await app.status(theirs, 'RUNNING');
+  expect(await running()).toEqual([24, commands.length - 24 + 1]);
+  // The next place is theirs, however many have waited for longer.
+  const [longest] = await app.database.query<{ id: string }[]>(
+    "SELECT server_id AS id FROM server_execs WHERE status = 'RUNNING' LIMIT 1",
+  );
+  await app.api.get(PowerService).send(caller, longest!.id, 'kill');
+  await until('their command has run', async () => (await execs.get(other, theirs, jobId)).status === 'DONE');
+  expect((await running())[1]).toBeGreaterThan(30);
+  await Promise.all(ids.map((id) => app.api.get(PowerService).send(caller, id, 'kill')));
+  await until('all have ended', async () => (await running()).every((count) => count === 0));
 });

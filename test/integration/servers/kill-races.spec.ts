@@ -162,6 +162,33 @@ describe('what is asked while a kill is under way', () => {
   });
 });
 
+test.each(['stop', 'restart'] as const)('what is deleted while a %s is under way is gone for good', async (signal) => {
+  const ids = await several(AT_ONCE, () => app.makeServer(caller));
+  for (const id of ids) {
+    const instance = (
+      app.engine as unknown as { instance(name: string): { behaviour: { ignoresStop?: boolean } } }
+    ).instance(engineName(id));
+    instance.behaviour = { ...instance.behaviour, ignoresStop: true };
+  }
+  const seen = new Set<string>();
+  await Promise.all(
+    ids.map(async (id) => {
+      await power(id, signal);
+      await until('it is under way', async () => {
+        const operation = await rows().findOneBy(Operation, { resourceId: id, type: 'server.power' });
+        return operation?.step === 'stop';
+      });
+      await service(ServersService).delete(caller, id);
+      for (;;) {
+        const row = await rows().findOneBy(Server, { id });
+        if (!row) return;
+        seen.add(row.status);
+      }
+    }),
+  );
+  expect([...seen]).toEqual(['DELETING']);
+});
+
 describe('a kill during an installation', () => {
   /** Each makes ready what is to be installed, and answers how to begin that. */
   const INSTALLATIONS: { name: string; prepare(): Promise<() => Promise<string>> }[] = [

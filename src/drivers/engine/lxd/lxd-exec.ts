@@ -16,6 +16,10 @@ interface ExecOperation extends LxdOperation {
 const WAIT_SECONDS = 300;
 const ASK_AGAIN_MS = 500;
 const KILL_PATIENCE_MS = 10_000;
+/** The engine tells of no end while anybody holds the program's output open, and a program may give it to others. */
+const GIVE_UP_MS = 12_000;
+/** The exit code of what was ended by SIGKILL. */
+const KILLED = 137;
 
 /** Programs run in a container beside its own. */
 export class LxdExec {
@@ -55,7 +59,8 @@ export class LxdExec {
       throw (streams.find(({ status }) => status === 'rejected') as PromiseRejectedResult).reason;
     }
     control.resume();
-    const exit = this.exitOf(operation, what);
+    const givenUp = new AbortController();
+    const exit = this.exitOf(operation, what, givenUp.signal);
     // Whoever reads the streams only need not look at it.
     exit.catch(() => {});
     void exit.then(
@@ -67,27 +72,43 @@ export class LxdExec {
       stdout: readableOf(stdout),
       stderr: readableOf(stderr),
       exit,
-      kill: () => kill(control, exit),
+      kill: () =>
+        kill(control, exit, () => {
+          givenUp.abort();
+          for (const socket of sockets) socket?.terminate();
+        }),
     };
   }
 
-  private async exitOf(operation: string, what: string): Promise<number> {
+  private async exitOf(operation: string, what: string, givenUp: AbortSignal): Promise<number> {
     const path = `${operation.replace(/^\/1\.0/, '').split('?')[0]}/wait`;
     for (;;) {
-      const ended = await this.context.transport.get<ExecOperation>(path, {
-        query: { timeout: String(WAIT_SECONDS) },
-        timeoutMs: (WAIT_SECONDS + 15) * 1000,
-      });
+      const ended = await this.wait(path, givenUp);
+      if (ended === null) return KILLED;
       if (ended.status_code < 200) continue;
       const code = ended.metadata?.return;
       if (code !== undefined && code >= 0) return code;
       throw lxdError(0, ended.err || 'the program ended without an exit code', what);
     }
   }
+
+  /** One round; null when nobody waits for the end any more. */
+  private async wait(path: string, givenUp: AbortSignal): Promise<ExecOperation | null> {
+    try {
+      return await this.context.transport.get<ExecOperation>(path, {
+        query: { timeout: String(WAIT_SECONDS) },
+        timeoutMs: (WAIT_SECONDS + 15) * 1000,
+        signal: givenUp,
+      });
+    } catch (error) {
+      if (givenUp.aborted) return null;
+      throw error;
+    }
+  }
 }
 
 /** Told again until it shows: a signal may come in the moment before the wrapper listens to it. */
-async function kill(control: WebSocket, exit: Promise<number>): Promise<void> {
+async function kill(control: WebSocket, exit: Promise<number>, giveUp: () => void): Promise<void> {
   const ended = exit.then(
     () => {},
     () => {},
@@ -96,7 +117,9 @@ async function kill(control: WebSocket, exit: Promise<number>): Promise<void> {
   tell(15);
   const again = setInterval(() => tell(15), ASK_AGAIN_MS);
   const last = setTimeout(() => tell(9), KILL_PATIENCE_MS);
+  const end = setTimeout(giveUp, GIVE_UP_MS);
   await ended;
   clearInterval(again);
   clearTimeout(last);
+  clearTimeout(end);
 }

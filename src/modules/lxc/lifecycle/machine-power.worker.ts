@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { Not } from 'typeorm';
 import type { Tx } from '../../../platform/database/database.js';
 import { EventRecorder, SYSTEM } from '../../../platform/events/event-recorder.js';
 import {
@@ -10,6 +11,7 @@ import {
 import { Operation } from '../../../platform/operations/operation.entity.js';
 import { Machine } from '../machine.entity.js';
 import { MACHINE_OPERATIONS, type PowerPayload } from '../machine.operations.js';
+import type { MachineStatus } from '../machine-status.js';
 import { MachineContainer } from './machine-container.js';
 
 /** Starts, stops and restarts machines. */
@@ -31,7 +33,7 @@ export class MachinePowerWorker extends OperationHandler {
 
   async onDone(tx: Tx, { resourceId: id, payload }: Operation): Promise<void> {
     const status = (payload as PowerPayload).action === 'stop' ? 'STOPPED' : 'RUNNING';
-    await tx.manager.update(Machine, { id }, { status, updatedAt: new Date() });
+    await this.settle(tx, id, status);
   }
 
   /** What could not be started stands still; what could not be stopped, for a reason of the platform's, runs on. */
@@ -39,8 +41,13 @@ export class MachinePowerWorker extends OperationHandler {
     const { accountId, resourceId, payload, step } = operation;
     const { action } = payload as PowerPayload;
     const status = step === 'stop' ? 'RUNNING' : 'STOPPED';
-    await tx.manager.update(Machine, { id: resourceId }, { status, updatedAt: new Date() });
+    await this.settle(tx, resourceId, status);
     const event = 'lxc:power.fail';
     await this.events.record(tx, { accountId, resourceId, event, properties: { action, code }, ...SYSTEM });
+  }
+
+  /** What was deleted meanwhile stays so. */
+  private async settle(tx: Tx, id: string, status: MachineStatus): Promise<void> {
+    await tx.manager.update(Machine, { id, status: Not('DELETING') }, { status, updatedAt: new Date() });
   }
 }

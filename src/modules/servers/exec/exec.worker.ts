@@ -16,6 +16,7 @@ import { InstanceBuilder } from '../lifecycle/instance-builder.js';
 import { engineName, SERVER_OPERATIONS, type ExecPayload } from '../server.operations.js';
 import { ServerRepository } from '../server.repository.js';
 import { ExecOutput } from './exec-output.js';
+import { ExecSlots } from './exec-slots.js';
 import { ServerExec, type ExecStatus } from './server-exec.entity.js';
 
 const DEADLINE_MS = 60_000;
@@ -46,6 +47,7 @@ export class ExecWorker extends OperationHandler {
     private readonly builder: InstanceBuilder,
     private readonly engine: Engine,
     private readonly events: EventRecorder,
+    private readonly atOnce: ExecSlots,
   ) {
     super();
   }
@@ -67,6 +69,11 @@ export class ExecWorker extends OperationHandler {
 
   override async onCancelled(tx: Tx, operation: Operation): Promise<void> {
     await this.onFailed(tx, operation, { code: 'cancelled', detail: '' });
+  }
+
+  /** What was interrupted is not run again, only told of. */
+  override slots(step: string | null): ExecSlots | null {
+    return step === null ? this.atOnce : null;
   }
 
   private async run({ payload, resourceId }: Operation, signal: AbortSignal): Promise<void> {

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { Not } from 'typeorm';
 import { Config } from '../../../config/config.js';
 import type { Tx } from '../../../platform/database/database.js';
 import { EventRecorder, SYSTEM } from '../../../platform/events/event-recorder.js';
@@ -10,6 +11,7 @@ import {
   type OperationStep,
 } from '../../../platform/operations/operation-handler.js';
 import { Operation } from '../../../platform/operations/operation.entity.js';
+import type { ServerStatus } from '../server-status.js';
 import { Server } from '../server.entity.js';
 import { SERVER_OPERATIONS, type PowerPayload } from '../server.operations.js';
 import { ServerRepository } from '../server.repository.js';
@@ -47,7 +49,7 @@ export class ServerPowerWorker extends OperationHandler {
 
   async onDone(tx: Tx, operation: Operation): Promise<void> {
     const status = (operation.payload as PowerPayload).signal === 'stop' ? 'STOPPED' : 'RUNNING';
-    await tx.manager.update(Server, { id: operation.resourceId }, { status, updatedAt: new Date() });
+    await this.settle(tx, operation.resourceId, status);
   }
 
   async onFailed(tx: Tx, operation: Operation, { code }: OperationFailure): Promise<void> {
@@ -55,9 +57,14 @@ export class ServerPowerWorker extends OperationHandler {
     const { signal } = operation.payload as PowerPayload;
     // A program that was asked to stop and has not is still stopping; what could not be started stands still.
     const status = signal === 'stop' ? 'STOPPING' : 'STOPPED';
-    await tx.manager.update(Server, { id: resourceId }, { status, updatedAt: new Date() });
+    await this.settle(tx, resourceId, status);
     const event = 'server:power.fail';
     await this.events.record(tx, { accountId, resourceId, event, properties: { signal, code }, ...SYSTEM });
+  }
+
+  /** What was deleted meanwhile stays so. */
+  private async settle(tx: Tx, id: string, status: ServerStatus): Promise<void> {
+    await tx.manager.update(Server, { id, status: Not('DELETING') }, { status, updatedAt: new Date() });
   }
 
   private async stopOrFail(serverId: string, patience: number): Promise<void> {

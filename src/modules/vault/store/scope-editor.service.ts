@@ -94,10 +94,12 @@ export class ScopeEditor {
   /** The scope's row, made now if there is none. Key providers may be slow, so no transaction waits for them. */
   private async require(name: string, owner: ScopeOwner, headKey: KeyObject): Promise<VaultScope> {
     const { manager } = this.database;
+    // Asked before the database is: another process may make the scope in between.
+    const floor = this.anchor.floor(name);
     const found = await manager.findOneBy(VaultScope, { scope: name });
     if (found) return found;
     await this.database.transaction((tx) => this.mustOwn(tx, owner));
-    if (this.anchor.floor(name) > 0) throw new ScopeFault('EPOCH_ROLLBACK');
+    if (floor > 0) throw new ScopeFault('EPOCH_ROLLBACK');
     const { kekId, wrappedSeed } = await this.keys.newSeed(name, 1);
     const { accountId, serverId } = owner;
     const empty = { scope: name, accountId, serverId, kekId, wrappedSeed, generation: 1, epoch: 0, versionFloor: 0 };
