@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Config } from '../../../config/config.js';
 import { BlobStore, type BlobReader } from '../../../drivers/objects/blob-store.js';
+import { SparingTurns } from '../../../platform/batching/sparing-turns.js';
 import type { Extent } from '../archive/manifest.js';
 import { loadManifest, type LoadedManifest } from './loaded-manifest.js';
 import type { Shown } from './site-look-ups.service.js';
@@ -9,6 +10,9 @@ import { WeighedCache } from './weighed-cache.js';
 const MEGABYTE = 1024 * 1024;
 /** What is larger is sent as it is read, and kept nowhere. */
 const KEPT_BYTES = 2 * MEGABYTE;
+/** A manifest of more keeps the thread busy for so long that there are not many of them at a time. */
+const LARGE_MANIFEST_BYTES = MEGABYTE / 4;
+const SHARE_FOR_LARGE = 1 / 4;
 /** The room that a manifest takes, by the length of its text. */
 const manifestWeight = (bytes: number): number => 2 * bytes + 4096;
 
@@ -17,6 +21,8 @@ const manifestWeight = (bytes: number): number => 2 * bytes + 4096;
 export class SiteContents {
   private readonly manifests: WeighedCache<LoadedManifest>;
   private readonly pieces: WeighedCache<Buffer>;
+  /** There are more of them than fit into memory, and anybody may ask for one after the other. */
+  private readonly large = new SparingTurns(SHARE_FOR_LARGE);
 
   constructor(
     private readonly blobs: BlobStore,
@@ -28,7 +34,8 @@ export class SiteContents {
 
   manifest({ blobId, manifestAt, manifestBytes }: Shown): LoadedManifest | Promise<LoadedManifest> {
     const make = async () => loadManifest(await this.read(blobId, { at: manifestAt, bytes: manifestBytes }));
-    return this.manifests.get(blobId, make, () => manifestWeight(manifestBytes));
+    const makeInTurn = manifestBytes > LARGE_MANIFEST_BYTES ? () => this.large.take(make) : make;
+    return this.manifests.get(blobId, makeInTurn, () => manifestWeight(manifestBytes));
   }
 
   /** All of a file where that is small, at once if it is in memory; else what reads it. */
