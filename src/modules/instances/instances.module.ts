@@ -3,6 +3,7 @@ import { EngineOwners } from './engine-owners.service.js';
 import { InstanceWatchers } from './instance-watchers.service.js';
 import { LeftoversWorker } from './leftovers.worker.js';
 import { InstanceMoves } from './lifecycle/instance-moves.service.js';
+import { PowerSlots } from './lifecycle/power-slots.js';
 import { UsageMeter } from './usage-meter.service.js';
 import { UsageCache } from './usage.cache.js';
 
@@ -11,5 +12,8 @@ import { UsageCache } from './usage.cache.js';
 export class InstancesModule {}
 
 /** What the worker does with instances whatever they are for. Modules that have any import it, and register as owners. */
-@Module({ providers: [InstanceMoves, EngineOwners, LeftoversWorker], exports: [InstanceMoves, EngineOwners] })
+@Module({
+  providers: [InstanceMoves, PowerSlots, EngineOwners, LeftoversWorker],
+  exports: [InstanceMoves, PowerSlots, EngineOwners],
+})
 export class InstancesWorkerModule {}

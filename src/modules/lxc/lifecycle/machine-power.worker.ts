@@ -9,6 +9,7 @@ import {
   type OperationStep,
 } from '../../../platform/operations/operation-handler.js';
 import { Operation } from '../../../platform/operations/operation.entity.js';
+import { PowerSlots } from '../../instances/lifecycle/power-slots.js';
 import { Machine } from '../machine.entity.js';
 import { MACHINE_OPERATIONS, type PowerPayload } from '../machine.operations.js';
 import type { MachineStatus } from '../machine-status.js';
@@ -21,6 +22,7 @@ export class MachinePowerWorker extends OperationHandler {
   constructor(
     private readonly container: MachineContainer,
     private readonly events: EventRecorder,
+    private readonly atOnce: PowerSlots,
   ) {
     super();
   }
@@ -44,6 +46,11 @@ export class MachinePowerWorker extends OperationHandler {
     await this.settle(tx, resourceId, status);
     const event = 'lxc:power.fail';
     await this.events.record(tx, { accountId, resourceId, event, properties: { action, code }, ...SYSTEM });
+  }
+
+  /** What stands still in the middle of a restart is not kept waiting. */
+  override slots(step: string | null): PowerSlots | null {
+    return step === null ? this.atOnce : null;
   }
 
   /** What was deleted meanwhile stays so. */

@@ -13,6 +13,7 @@ import {
 import { Operation } from '../../../platform/operations/operation.entity.js';
 import type { ServerStatus } from '../server-status.js';
 import { Server } from '../server.entity.js';
+import { PowerSlots } from '../../instances/lifecycle/power-slots.js';
 import { SERVER_OPERATIONS, type PowerPayload } from '../server.operations.js';
 import { ServerRepository } from '../server.repository.js';
 import { ServiceContainer } from './service-container.js';
@@ -26,6 +27,7 @@ export class ServerPowerWorker extends OperationHandler {
     private readonly servers: ServerRepository,
     private readonly container: ServiceContainer,
     private readonly events: EventRecorder,
+    private readonly atOnce: PowerSlots,
   ) {
     super();
   }
@@ -60,6 +62,11 @@ export class ServerPowerWorker extends OperationHandler {
     await this.settle(tx, resourceId, status);
     const event = 'server:power.fail';
     await this.events.record(tx, { accountId, resourceId, event, properties: { signal, code }, ...SYSTEM });
+  }
+
+  /** What stands still in the middle of a restart is not kept waiting. */
+  override slots(step: string | null): PowerSlots | null {
+    return step === null ? this.atOnce : null;
   }
 
   /** What was deleted meanwhile stays so. */
