@@ -19,8 +19,6 @@ export interface Watcher {
 const GATHER_MS = 5;
 const STATS_EVERY_MS = 1000;
 const AGAIN_MS = 1000;
-/** How long the engine's console stays attached when nobody watches any more. */
-const LINGER_MS = 60_000;
 const KNOWN = 512;
 
 /** The console of one service: one attachment to the engine's, for everybody who watches. */
@@ -30,6 +28,8 @@ export class ServiceConsole {
   private readonly history = new History();
   private readonly throttle = new OutputThrottle();
   private readonly stats: ServiceStats;
+  /** Watchers that are on their way in. */
+  private entering = 0;
   private splitter = new LineSplitter();
   private attachment: ConsoleAttachment | null = null;
   private attachedAt = 0;
@@ -49,7 +49,12 @@ export class ServiceConsole {
     private readonly engine: Engine,
     private readonly name: string,
     private readonly log: AppLogger,
-    private readonly onIdle: () => void,
+    /** How long the engine's console stays attached when nobody watches any more. */
+    private readonly lingerMs: number,
+    /** End of the attachment of the console that was here before: the engine has one at a time. */
+    private readonly before: Promise<void>,
+    /** Nobody has watched for that long: it is to be given to nobody any more, and closed. */
+    private readonly onIdle: (console: ServiceConsole) => void,
   ) {
     this.stats = new ServiceStats(engine, name);
   }
@@ -57,8 +62,10 @@ export class ServiceConsole {
   /** From now on the watcher is told everything; `state` is current and the history whole when this resolves. */
   async watch(watcher: Watcher): Promise<void> {
     clearTimeout(this.lingering);
+    this.entering++;
     await this.look();
     await this.attach();
+    this.entering--;
     this.shown = this.state.current;
     this.watchers.add(watcher);
     this.ticking ??= setInterval(() => void this.tick(), STATS_EVERY_MS);
@@ -70,7 +77,8 @@ export class ServiceConsole {
     clearInterval(this.ticking);
     this.ticking = undefined;
     clearTimeout(this.lingering);
-    this.lingering = setTimeout(() => void this.close().then(this.onIdle), LINGER_MS).unref();
+    if (this.entering > 0) return;
+    this.lingering = setTimeout(() => this.onIdle(this), this.lingerMs).unref();
   }
 
   /** Ends the attachment. It has to be waited for: engines take an abrupt end ill. */
@@ -93,8 +101,8 @@ export class ServiceConsole {
   async write(lines: readonly string[]): Promise<boolean> {
     if (this.state.current === 'offline') await this.look();
     if (this.state.current !== 'offline') await this.attach();
-    // An attachment outlives its program by a moment.
-    if (!this.attachment || this.state.current === 'offline') return false;
+    // An attachment outlives its program by a moment, and its console by another.
+    if (this.closed || !this.attachment || this.state.current === 'offline') return false;
     for (const line of lines) this.attachment.write(`${line}\n`);
     return true;
   }
@@ -157,6 +165,8 @@ export class ServiceConsole {
   }
 
   private async connect(): Promise<void> {
+    await this.before;
+    if (this.closed) return;
     let attachment: ConsoleAttachment;
     try {
       attachment = await this.engine.attachConsole(this.name);
