@@ -24,7 +24,10 @@ export interface ClientParts {
 
 const EXPIRING_MS = 60_000;
 const LOG_LINES = 150;
-const AUTH_MS = 30_000;
+/** What a client is given to show a token. */
+export const AUTH_MS = 10_000;
+/** What a client is given to take the end of its connection. */
+const CLOSE_MS = 2000;
 /** A client that reads so much slower than is written misses lines, not memory. */
 const MAX_BUFFERED = 4 * 1024 * 1024;
 const COMMAND_SHOWN = 500;
@@ -53,13 +56,15 @@ export class ConsoleClient implements Watcher {
     private readonly serverUuid: string,
     private readonly address: string,
     private readonly parts: ClientParts,
+    /** Takes one of the service's places for a client that has shown a token; false when there is none. */
+    private readonly takePlace: () => boolean,
   ) {
     socket.on('message', (data, binary) => {
       if (!binary) this.take((data as Buffer).toString());
     });
     socket.on('close', () => this.gone());
     socket.on('error', () => socket.terminate());
-    this.timers = [setTimeout(() => socket.close(4401, 'no token was sent'), AUTH_MS)];
+    this.timers = [setTimeout(() => this.part(4401, 'no token was sent'), AUTH_MS)];
   }
 
   send(frames: readonly Buffer[]): void {
@@ -141,6 +146,10 @@ export class ConsoleClient implements Watcher {
     if (close[0]) return this.end(close[0].reason);
     if (this.socket.readyState !== WebSocket.OPEN) return;
     const first = this.grant === null;
+    if (first && !this.takePlace()) {
+      this.tell('daemon error', 'Too many consoles of this service are open.');
+      return this.part(4429, 'too many consoles of this service');
+    }
     this.grant = grant;
     this.forget();
     this.forget = this.parts.sessions.add(session, (reason) => this.end(reason));
@@ -206,9 +215,14 @@ export class ConsoleClient implements Watcher {
   private end(reason: string): void {
     if (reason === 'deleted') this.tell('deleted');
     else if (reason !== 'suspended') this.tell('jwt error', `jwt: the access has ended (${reason})`);
-    this.socket.close(reason === 'suspended' ? 4409 : 4401, reason === 'suspended' ? 'server is suspended' : reason);
+    if (reason === 'suspended') this.part(4409, 'server is suspended');
+    else this.part(4401, reason);
+  }
+
+  private part(code: number, reason: string): void {
+    this.socket.close(code, reason);
     // A client that does not answer the close is not waited for.
-    setTimeout(() => this.socket.terminate(), 2000).unref();
+    setTimeout(() => this.socket.terminate(), CLOSE_MS).unref();
   }
 
   private gone(): void {

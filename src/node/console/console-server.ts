@@ -2,9 +2,11 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { type WebSocket, WebSocketServer } from 'ws';
-import type { ClientAddresses } from '../../platform/http/client-address.js';
+import { UnderWay } from '../../platform/batching/under-way.js';
+import { addressBucket, type ClientAddresses } from '../../platform/http/client-address.js';
 import { endServer } from '../../platform/http/end-server.js';
-import { ConsoleClient, type ClientParts } from './console-client.js';
+import { openConsoleToken } from '../../platform/internal-api/console-token.js';
+import { AUTH_MS, ConsoleClient, type ClientParts } from './console-client.js';
 
 export interface ConsoleListener {
   host: string;
@@ -15,17 +17,29 @@ export interface ConsoleListener {
 }
 
 const PATH = /^\/api\/servers\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\/ws$/;
+/** Of one service, of clients that have shown a token. */
 const MAX_SOCKETS = 30;
+/** Of clients that have not shown one yet: of one address, and in all. */
+const STRANGERS_OF_ADDRESS = 32;
+const STRANGERS = 512;
+/** More than that is no use of a node, and costs it memory and file descriptors. */
+const CONNECTIONS = 4096;
 const MAX_FRAME = 4096;
 const PING_MS = 30_000;
 
 /** Where clients open consoles: `/api/servers/<uuid>/ws`, as they know it from Wings. */
 export class ConsoleServer {
-  private readonly http = createServer((_request, response) => {
-    response.writeHead(426, { upgrade: 'websocket', 'content-type': 'text/plain' }).end('Consoles are WebSockets.\n');
-  });
+  private readonly http = createServer(
+    { headersTimeout: AUTH_MS, requestTimeout: AUTH_MS, connectionsCheckingInterval: AUTH_MS / 5 },
+    (_request, response) => {
+      response.writeHead(426, { upgrade: 'websocket', 'content-type': 'text/plain' }).end('Consoles are WebSockets.\n');
+    },
+  );
   private readonly sockets = new WebSocketServer({ noServer: true, maxPayload: MAX_FRAME, perMessageDeflate: false });
-  private readonly counts = new Map<string, number>();
+  /** Sockets of clients that have shown a token, by service. */
+  private readonly guests = new UnderWay();
+  /** Those of all others, by address. */
+  private readonly strangers = new UnderWay();
   private readonly alive = new WeakSet<WebSocket>();
   private pinging: NodeJS.Timeout | undefined;
 
@@ -33,13 +47,13 @@ export class ConsoleServer {
     private readonly listener: ConsoleListener,
     private readonly parts: ClientParts,
   ) {
+    this.http.maxConnections = CONNECTIONS;
     this.http.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
       socket.on('error', () => socket.destroy());
       const uuid = PATH.exec(request.url?.split('?')[0] ?? '')?.[1];
       if (uuid === undefined) return refuse(socket, 404, 'Not Found');
       if (!this.isAllowed(request.headers.origin)) return refuse(socket, 403, 'Forbidden');
-      if ((this.counts.get(uuid) ?? 0) >= MAX_SOCKETS) return refuse(socket, 429, 'Too Many Requests');
-      this.sockets.handleUpgrade(request, socket, head, (client) => this.welcome(client, request, socket, uuid));
+      void this.receive(request, socket, head, uuid);
     });
   }
 
@@ -60,17 +74,48 @@ export class ConsoleServer {
     await closed;
   }
 
-  private welcome(client: WebSocket, request: IncomingMessage, socket: Socket, uuid: string): void {
-    socket.setNoDelay(true);
-    this.counts.set(uuid, (this.counts.get(uuid) ?? 0) + 1);
-    this.alive.add(client);
-    client.on('pong', () => this.alive.add(client));
-    client.on('close', () => {
-      const left = this.counts.get(uuid)! - 1;
-      if (left === 0) this.counts.delete(uuid);
-      else this.counts.set(uuid, left);
+  private async receive(request: IncomingMessage, socket: Socket, head: Buffer, uuid: string): Promise<void> {
+    const address = this.listener.addresses.of(request);
+    const bucket = addressBucket(address);
+    const { authorization } = request.headers;
+    const isKnown = authorization !== undefined && (await this.opens(authorization, uuid));
+    const isFull = isKnown
+      ? this.isTaken(uuid)
+      : this.strangers.of(bucket) >= STRANGERS_OF_ADDRESS || this.strangers.total >= STRANGERS;
+    if (isFull) return refuse(socket, 429, 'Too Many Requests', `Retry-After: ${AUTH_MS / 1000}\r\n`);
+    this.sockets.handleUpgrade(request, socket, head, (client) => {
+      let leave = isKnown ? this.guests.begin(uuid) : this.strangers.begin(bucket);
+      client.on('close', () => leave());
+      const takePlace = (): boolean => {
+        if (isKnown) return true;
+        if (this.isTaken(uuid)) return false;
+        leave();
+        leave = this.guests.begin(uuid);
+        return true;
+      };
+      socket.setNoDelay(true);
+      this.alive.add(client);
+      client.on('pong', () => this.alive.add(client));
+      new ConsoleClient(client, socket, uuid, address, this.parts, takePlace);
     });
-    new ConsoleClient(client, socket, uuid, this.listener.addresses.of(request), this.parts);
+  }
+
+  /**
+   * Whether a client shows a token right away, as the platform itself does: it says much at the same moment, and all of it
+   * comes from the same address.
+   */
+  private async opens(authorization: string, uuid: string): Promise<boolean> {
+    const key = this.parts.key();
+    const token = /^Bearer (\S+)$/.exec(authorization)?.[1];
+    if (!key || token === undefined) return false;
+    return openConsoleToken(key, token).then(
+      ({ serverUuid }) => serverUuid === uuid,
+      () => false,
+    );
+  }
+
+  private isTaken(uuid: string): boolean {
+    return this.guests.of(uuid) >= MAX_SOCKETS;
   }
 
   private isAllowed(origin: string | undefined): boolean {
@@ -85,6 +130,6 @@ export class ConsoleServer {
   }
 }
 
-function refuse(socket: Socket, status: number, reason: string): void {
-  socket.end(`HTTP/1.1 ${status} ${reason}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
+function refuse(socket: Socket, status: number, reason: string, header = ''): void {
+  socket.end(`HTTP/1.1 ${status} ${reason}\r\nConnection: close\r\n${header}Content-Length: 0\r\n\r\n`);
 }

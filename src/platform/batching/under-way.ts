@@ -11,17 +11,25 @@ export class UnderWay {
     return this.counts.get(name) ?? 0;
   }
 
-  /** Counts the work until it ends, however it does. */
-  async during<T>(name: string, work: () => Promise<T>): Promise<T> {
+  /** Counts one more until the answer is called, once. */
+  begin(name: string): () => void {
     this.counts.set(name, this.of(name) + 1);
     this.all++;
-    try {
-      return await work();
-    } finally {
+    return () => {
       const left = this.of(name) - 1;
       if (left > 0) this.counts.set(name, left);
       else this.counts.delete(name);
       this.all--;
+    };
+  }
+
+  /** Counts the work until it ends, however it does. */
+  async during<T>(name: string, work: () => Promise<T>): Promise<T> {
+    const end = this.begin(name);
+    try {
+      return await work();
+    } finally {
+      end();
     }
   }
 }
