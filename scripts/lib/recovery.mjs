@@ -4,14 +4,16 @@ import { HASH_MARK, SERVICE_MARK, STACK_MARK } from './environment.mjs';
 import { makeFolder, writeJson } from './layout.mjs';
 import { lxd } from './lxd.mjs';
 import { identify } from './process.mjs';
-import { pidFile, runningRecords } from './supervision.mjs';
+import { SERVICE_ORDER, SUPERVISOR, pidFile, runningRecord, runningRecords } from './supervision.mjs';
 
 /** @typedef {import('./supervision.mjs').StopRule} StopRule */
 
+const NAMES = [...SERVICE_ORDER, SUPERVISOR];
+
 /**
  * Writes anew the pid files of daemons of ours that run without one: /run was wiped, or a file was lost. They carry
- * their stack, name and hash in their environment, which nobody else can have put there. (Redis overwrites its
- * environment, and is told by the folder it works in.)
+ * their stack, name and hash in their environment. (Redis overwrites its environment, and is told by the folder it
+ * works in.) Hosted programs can claim all of that, but they run in namespaces of their own.
  * @param {import('./layout.mjs').Layout} layout
  */
 export function recoverRecords(layout) {
@@ -19,12 +21,25 @@ export function recoverRecords(layout) {
   for (const name of readdirSync('/proc')) {
     const pid = Number(name);
     if (!/^\d+$/.test(name) || known.has(pid) || pid === process.pid) continue;
+    if (!isBesideUs(pid)) continue;
     const found = lostDaemon(layout, pid);
-    const identity = found && identify(pid);
+    if (!found || !NAMES.includes(found.name) || runningRecord(layout.run, found.name)) continue;
+    const identity = identify(pid);
     if (!identity) continue;
     makeFolder(layout.run, 0o711);
     writeJson(pidFile(layout.run, found.name), { ...found, identity });
   }
+}
+
+/**
+ * Whether a process is in no container.
+ * @param {number} pid
+ */
+function isBesideUs(pid) {
+  return ['pid', 'user'].every((kind) => {
+    const ours = linkOf(`/proc/self/ns/${kind}`);
+    return ours !== undefined && linkOf(`/proc/${pid}/ns/${kind}`) === ours;
+  });
 }
 
 /**

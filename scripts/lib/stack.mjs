@@ -24,8 +24,6 @@ const DAEMON_PORTS = {
 /** Where the search for an unused bridge begins. */
 const BRIDGES = { up: { prefix: 'berth', net: 158 }, test: { prefix: 'bertht', net: 159 } };
 
-export const SERVICE_ORDER = ['mariadb', 'redis', 'lxd', 'mariadb-tenant', 'identity-provider', 'caddy', 'berth'];
-
 /** The daemons of one stack: what they are, how they are started and when they are ready. */
 export class Stack {
   /** @param {import('./layout.mjs').Layout} layout */

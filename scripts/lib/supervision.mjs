@@ -10,6 +10,10 @@ import { identify, isRunning, run, signalProcess, waitForExit, waitUntil } from 
 import { PROJECT_NODE } from './project.mjs';
 import { Failure } from './terminal.mjs';
 
+/** The daemons of a stack, in the order in which they are started. */
+export const SERVICE_ORDER = ['mariadb', 'redis', 'lxd', 'mariadb-tenant', 'identity-provider', 'caddy', 'berth'];
+export const SUPERVISOR = 'supervisor';
+
 /**
  * How a daemon is ended: by a signal, or by a program that asks it (and SIGKILL when time is up).
  * @typedef {object} StopRule
@@ -184,13 +188,13 @@ export class Supervisor {
   /** Starts the supervisor unless one answers. */
   async ensure() {
     if (await this.status()) return;
-    const stale = runningRecord(this.layout.run, 'supervisor');
+    const stale = runningRecord(this.layout.run, SUPERVISOR);
     if (stale) await endProcess(this.layout.run, { ...stale, stop: { signal: 'SIGKILL', timeoutMs: 5000 } });
     rmSync(this.socket, { force: true });
     const node = isExecutable(PROJECT_NODE) ? PROJECT_NODE : process.execPath;
     const log = join(this.layout.log, 'supervisor.log');
     const { record, child } = startProcess(this.layout.run, {
-      name: 'supervisor',
+      name: SUPERVISOR,
       command: node,
       args: [fileURLToPath(new URL('../supervisor.mjs', import.meta.url)), this.layout.kind],
       env: plainEnvironment(this.layout),
@@ -238,13 +242,13 @@ export class Supervisor {
 
   /** Ends the supervisor and leaves its daemons as they are. */
   async quit() {
-    const record = runningRecord(this.layout.run, 'supervisor');
+    const record = runningRecord(this.layout.run, SUPERVISOR);
     await this.ask({ op: 'quit' }).catch(() => undefined);
     if (record && !(await waitForExit(record.identity, 5000))) {
       signalProcess(record.identity, 'SIGKILL');
       await waitForExit(record.identity, 5000);
     }
-    rmSync(pidFile(this.layout.run, 'supervisor'), { force: true });
+    rmSync(pidFile(this.layout.run, SUPERVISOR), { force: true });
     rmSync(this.socket, { force: true });
   }
 

@@ -7,8 +7,7 @@ import { takeLock } from './lock.mjs';
 import { engineAnswers, eraseLxd, hasLeftovers, lxd, unmountBelow } from './lxd.mjs';
 import { waitUntil } from './process.mjs';
 import { recoverRecords } from './recovery.mjs';
-import { SERVICE_ORDER } from './stack.mjs';
-import { Supervisor, endProcess, runningRecord, runningRecords, startProcess } from './supervision.mjs';
+import { SERVICE_ORDER, Supervisor, endProcess, runningRecord, runningRecords, startProcess } from './supervision.mjs';
 import { eraseProject } from './engine-erase.mjs';
 
 const TITLES = {

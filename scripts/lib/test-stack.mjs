@@ -7,9 +7,9 @@ import { ImageBuild, prepareMachine } from './machine.mjs';
 import { run } from './process.mjs';
 import { PROJECT_NODE } from './project.mjs';
 import { masterKeyFile, secret, secretFile, vaultAnchorFile } from './secrets.mjs';
-import { SERVICE_ORDER, Stack } from './stack.mjs';
+import { Stack } from './stack.mjs';
 import { recoverRecords } from './recovery.mjs';
-import { Supervisor, endProcess, runningRecords } from './supervision.mjs';
+import { SERVICE_ORDER, Supervisor, endProcess, runningRecords } from './supervision.mjs';
 
 /**
  * What tests find the stack by; also written to `.berth-test/stack.json`.
