@@ -275,9 +275,9 @@ describe('the time for which it may be away', () => {
 });
 
 describe('the ledger of what was served', () => {
-  const record = (id: number, keys = ['A']): ServedRead => ({
+  const record = (id: number, keys = ['A'], serverId = 'srv_a'): ServedRead => ({
     id: String(id),
-    serverId: 'srv_a',
+    serverId,
     address: '10.9.0.2',
     at: new Date().toISOString(),
     refused: null,
@@ -287,13 +287,34 @@ describe('the ledger of what was served', () => {
   test('takes no more than it has room for, so that nothing is served without a record', async () => {
     const ledger = new ServedLedger(new InternalApiClient(plane.url, 't'), log, () => {}, 3);
     await plane.away();
-    expect([1, 2, 3, 4].map((id) => ledger.add(record(id)))).toEqual([true, true, true, false]);
+    const added = [1, 2, 3, 4].map((id) => ledger.add(record(id, ['A'], `srv_${id}`)));
+    expect(added).toEqual([true, true, true, false]);
     await plane.back();
     await ledger.handIn();
     expect([...plane.recorded.keys()]).toEqual(['1', '2', '3']);
     expect(ledger.add(record(5))).toBe(true);
     await ledger.close();
     expect(plane.recorded.size).toBe(4);
+  });
+
+  test('lets no service have so much of it that the others have none', async () => {
+    const ledger = new ServedLedger(new InternalApiClient(plane.url, 't'), log, () => {}, 1000);
+    await plane.away();
+    let id = 0;
+    const fill = (serverId: string): number => {
+      const before = id;
+      while (ledger.add(record(id, ['A'], serverId))) id++;
+      return id - before;
+    };
+    expect(fill('srv_a')).toBe(91);
+    expect(fill('srv_a')).toBe(0);
+    for (let n = 0; n < 50; n++) expect(fill(`srv_${n}`)).toBeGreaterThan(0);
+    expect(fill('srv_b')).toBeGreaterThan(0);
+    await plane.back();
+    await ledger.handIn();
+    expect(plane.recorded.size).toBe(id);
+    expect(fill('srv_a')).toBe(91);
+    await ledger.close();
   });
 
   test('hands in as much at once as a request may hold', async () => {

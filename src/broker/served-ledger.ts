@@ -4,6 +4,8 @@ import type { AppLogger } from '../platform/observability/logger.js';
 
 /** Records that wait at most; with that many nothing more is served from memory, so that none is lost. */
 const MAX_RECORDS = 100_000;
+/** Of the room that is left, what one service may take: however many fill theirs, there is some for the next. */
+const SHARE = 0.1;
 /** Refused reads leave the room to those that were answered. */
 const MAX_WITH_REFUSALS = 10_000;
 const MAX_AT_ONCE = 500;
@@ -15,6 +17,8 @@ const SLOWEST_RETRY_MS = 5000;
 /** Reads that were answered without the control plane: kept until it has taken them. */
 export class ServedLedger {
   private readonly records: ServedRead[] = [];
+  /** How many of them each service has. */
+  private readonly counts = new Map<string, number>();
   private timer: NodeJS.Timeout | undefined;
   private handingIn: Promise<void> | undefined;
   private retryMs = FIRST_RETRY_MS;
@@ -31,11 +35,13 @@ export class ServedLedger {
     return this.records.length;
   }
 
-  /** Whether there was room: without a record nothing may be answered. */
+  /** Whether there was room for this service: without a record nothing may be answered. */
   add(record: ServedRead): boolean {
     const room = record.refused === null ? this.room : Math.min(this.room, MAX_WITH_REFUSALS);
-    if (this.records.length >= room) return false;
+    const own = this.counts.get(record.serverId) ?? 0;
+    if (this.records.length >= room || own >= (this.room - this.records.length) * SHARE) return false;
     this.records.push(record);
+    this.counts.set(record.serverId, own + 1);
     this.timer ??= setTimeout(() => void this.handIn(), this.retryMs);
     return true;
   }
@@ -72,10 +78,17 @@ export class ServedLedger {
         return;
       }
       this.records.splice(0, some.length);
+      for (const { serverId } of some) this.forget(serverId);
       this.retryMs = FIRST_RETRY_MS;
       this.log.info({ reads: some.length, left: this.records.length }, 'served reads handed in');
       this.onTry(true);
     }
+  }
+
+  private forget(serverId: string): void {
+    const left = this.counts.get(serverId)! - 1;
+    if (left > 0) this.counts.set(serverId, left);
+    else this.counts.delete(serverId);
   }
 
   private next(): number {
