@@ -1,4 +1,4 @@
-import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { appendFileSync, chownSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { AnchorFile } from './anchor-file.js';
@@ -51,4 +51,19 @@ test('a file that has grown is written anew, and nothing is lost for those who a
   await Promise.all(anchors.map((anchor) => anchor.raise(B, 1)));
   expect(new AnchorFile(file).floors(names)).toEqual(names.map(() => 40));
   expect(readFileSync(file).length).toBeLessThan(12_000);
+});
+
+const asRoot = process.getuid?.() === 0 ? test : test.skip;
+asRoot('what root writes stays with whom it belongs to: the owner of the folder, or of the file', async () => {
+  const home = newFile();
+  mkdirSync(home);
+  chownSync(home, 12_345, 12_346);
+  const file = join(home, 'anchor');
+  const anchor = new AnchorFile(file, 500);
+  await anchor.raise(A, 1);
+  const [made, owner] = [statSync(file), () => [statSync(file).uid, statSync(file).gid]];
+  expect(owner()).toEqual([12_345, 12_346]);
+  chownSync(file, 23_456, 23_457);
+  for (let epoch = 2; statSync(file).ino === made.ino; epoch++) await anchor.raise(A, epoch);
+  expect([...owner(), statSync(file).mode & 0o777]).toEqual([23_456, 23_457, 0o600]);
 });

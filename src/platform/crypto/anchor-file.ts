@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
-import { open, rename, rm } from 'node:fs/promises';
+import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { Batcher } from '../batching/batcher.js';
 
@@ -51,8 +51,8 @@ export class AnchorFile {
   }
 
   private async append(lines: string[]): Promise<void[]> {
-    const isNew = this.stat() === null;
-    const handle = await open(this.file, 'a', 0o600);
+    const made = this.stat() === null ? await make(this.file, dirname(this.file)) : null;
+    const handle = made ?? (await open(this.file, 'a', 0o600));
     try {
       // What a process that died left of its last line must not become part of ours.
       await handle.appendFile(`\n${lines.join('\n')}\n`);
@@ -60,7 +60,7 @@ export class AnchorFile {
     } finally {
       await handle.close();
     }
-    if (isNew) await this.syncFolder();
+    if (made) await this.syncFolder();
     // Known before the file is looked at: it may have been replaced in the middle, and then they go in again.
     for (const line of lines) this.take(line);
     this.refresh();
@@ -120,7 +120,7 @@ export class AnchorFile {
   private async compact(): Promise<void> {
     const draft = `${this.file}.${randomBytes(6).toString('hex')}.new`;
     try {
-      const handle = await open(draft, 'wx', 0o600);
+      const handle = (await make(draft, this.file))!;
       try {
         await handle.writeFile([...this.epochs].map(([name, epoch]) => `${name} ${epoch}\n`).join(''));
         await handle.datasync();
@@ -147,5 +147,25 @@ export class AnchorFile {
 
   private stat(): { ino: bigint; size: bigint } | null {
     return statSync(this.file, { bigint: true, throwIfNoEntry: false }) ?? null;
+  }
+}
+
+/**
+ * Makes a file, to be added to; null when there is one. One that root makes, as operators' commands may run as root, belongs
+ * to whom the other one belongs to: the api could not open it.
+ */
+async function make(file: string, like: string): Promise<FileHandle | null> {
+  const handle = await open(file, 'ax', 0o600).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'EEXIST') return null;
+    throw error;
+  });
+  if (!handle || process.geteuid!() !== 0) return handle;
+  try {
+    const { uid, gid } = await stat(like);
+    await handle.chown(uid, gid);
+    return handle;
+  } catch (error) {
+    await handle.close();
+    throw error;
   }
 }
