@@ -130,8 +130,8 @@ export abstract class DatabaseHost {
   /** Logs in; a wrong password is `denied`, a schema that is gone `no_schema`. */
   abstract open(options: SessionOptions): Promise<DatabaseSession>;
 
-  /** The schema as SQL text. */
-  abstract dump(schema: string): Promise<Readable>;
+  /** The schema as SQL text. Whatever of the tenant's may run for it runs with the rights of this account. */
+  abstract dump(schema: string, reader: HostAccount): Promise<Readable>;
 }
 
 /** Leads to hosts. */

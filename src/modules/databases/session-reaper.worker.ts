@@ -4,6 +4,7 @@ import { RecurringWorker } from '../../platform/background/recurring-worker.js';
 import { AppLogger } from '../../platform/observability/logger.js';
 import { namesOf } from './database-names.js';
 import { DatabaseRepository } from './database.repository.js';
+import { LONGEST_EXPORT_SECONDS } from './export.reader.js';
 import { RegisteredHost } from './hosts/registered-host.entity.js';
 import { HostLinks } from './lifecycle/host-links.js';
 
@@ -49,7 +50,8 @@ export class SessionReaperWorker extends RecurringWorker {
   private async endStatements(host: RegisteredHost): Promise<void> {
     const users = (await this.databases.onHost(host.id)).map(({ id }) => namesOf(id).platform);
     const { databaseQueryTimeoutSeconds, databaseImportTimeoutSeconds } = this.config;
-    const seconds = Math.max(databaseQueryTimeoutSeconds, databaseImportTimeoutSeconds) + GRACE_SECONDS;
+    const longest = Math.max(databaseQueryTimeoutSeconds, databaseImportTimeoutSeconds, LONGEST_EXPORT_SECONDS);
+    const seconds = longest + GRACE_SECONDS;
     const ended = await this.links.to(host).endLongStatements(users, seconds);
     if (ended > 0) this.log.warn({ host: host.name, ended }, 'statements were ended that nobody waited for');
   }

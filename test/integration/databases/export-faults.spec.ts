@@ -108,6 +108,34 @@ test('a view keeps what looks like a definer in its body', async () => {
   await expectWhole([]);
 });
 
+test('routines are whole, whatever they are written in, and there before the views that call them', async () => {
+  await asTenant(made.connection, async (program) => {
+    const making = async (mode: string, ...statements: string[]) => {
+      await program.query(`SET SESSION sql_mode = '${mode}'`);
+      for (const sql of statements) await program.query(sql);
+    };
+    await making(
+      '',
+      'CREATE TABLE kept (a int) SELECT 1 AS a',
+      `CREATE FUNCTION ${id(ODD)}(t text) RETURNS text RETURN CONCAT(t, ';; "', '\\'é') -- the end`,
+      `CREATE VIEW calling AS SELECT ${id(ODD)}(a) AS x FROM kept`,
+    );
+    await making('ANSI_QUOTES,NO_BACKSLASH_ESCAPES', `CREATE PROCEDURE "an ""odd"" one"() SELECT 'a\\' AS "x"`);
+    await making(
+      'ORACLE',
+      'CREATE PACKAGE pack AS FUNCTION f1 RETURN INT; END',
+      'CREATE PACKAGE BODY pack AS FUNCTION f1 RETURN INT AS BEGIN RETURN 7; END; END',
+    );
+  });
+  // Nobody sees the code of a routine that another account made.
+  await run(api, made.id, "CREATE PROCEDURE of_the_platform() COMMENT 'it''s' SELECT 1");
+  const text = await expectWhole([]);
+  expect(text.endsWith('-- Dump completed\n')).toBe(true);
+  expect((await run(api, second.id, 'SELECT x FROM calling')).rows).toEqual([[`1;; "'é`]]);
+  await client.mustRun(made.connection.database, text);
+  expect(client.dump(second.connection.database)).toBe(client.dump(made.connection.database));
+});
+
 test('millions of comments in a header are read over', async () => {
   const sql = `CREATE ${'#\n'.repeat(3_900_000)} TABLE hg (a int);`;
   (await api.post(`/databases/${made.id}/import`, { sql })).expect(200);

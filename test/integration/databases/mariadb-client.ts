@@ -79,7 +79,7 @@ export class MariaDbClient {
       '--skip-extended-insert',
     ];
     return this.original(schema, options)
-      .replace(/DEFINER=`[^`]*`@`[^`]*`/g, 'DEFINER')
+      .replace(/DEFINER=([`"])[^`"]*\1@\1[^`"]*\1/g, 'DEFINER')
       .replaceAll(`\`${schema}\`.`, '')
       .replaceAll(schema, 'schema');
   }

@@ -81,22 +81,41 @@ function encrypted(address: string, port: number, ca: string) {
 }
 
 /** Does the platform's own work on a host. What goes wrong is a `DatabaseHostError`. */
-export async function asAdmin<T>(host: HostAddress, work: (connection: Connection) => Promise<T>): Promise<T> {
+export function asAdmin<T>(host: HostAddress, work: (connection: Connection) => Promise<T>): Promise<T> {
+  return asAccount(host, host, work);
+}
+
+/** The same with the rights of another account. */
+export async function asAccount<T>(
+  host: HostAddress,
+  account: HostAccount,
+  work: (connection: Connection) => Promise<T>,
+): Promise<T> {
   let connection: Connection | undefined;
   try {
-    connection = await createConnection({
-      ...connectionOptions(host, host),
-      supportBigNumbers: true,
-      dateStrings: true,
-    });
-    // Some fatal errors come by this event alone; without a listener they would end the process.
-    connection.on('error', () => undefined);
-    await connection.query('SET SESSION lock_wait_timeout = 20, sql_mode = DEFAULT');
+    connection = await connected(host, account);
     return await work(connection);
   } catch (error) {
     throw hostError(error);
   } finally {
     connection?.destroy();
+  }
+}
+
+export async function connected(host: HostAddress, account: HostAccount): Promise<Connection> {
+  const connection = await createConnection({
+    ...connectionOptions(host, account),
+    supportBigNumbers: true,
+    dateStrings: true,
+  });
+  // Some fatal errors come by this event alone; without a listener they would end the process.
+  connection.on('error', () => undefined);
+  try {
+    await connection.query('SET SESSION lock_wait_timeout = 20, sql_mode = DEFAULT');
+    return connection;
+  } catch (error) {
+    connection.destroy();
+    throw error;
   }
 }
 

@@ -4,14 +4,16 @@ import { mkdtemp, open, rm, writeFile, type FileHandle } from 'node:fs/promises'
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough, type Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import type { Connection } from 'mysql2/promise';
-import { DatabaseHostError, type HostAddress } from '../database-host.js';
-import { asAdmin, hostError, rowsOf } from './connect.js';
+import { DatabaseHostError, type HostAccount, type HostAddress } from '../database-host.js';
+import { asAccount, hostError, rowsOf } from './connect.js';
+import { anyName } from './names.js';
+import { routinesOf } from './routines.js';
 
 const OPTIONS = [
   '--single-transaction',
   '--skip-lock-tables',
-  '--routines',
   '--triggers',
   '--hex-blob',
   '--default-character-set=utf8mb4',
@@ -24,6 +26,7 @@ const SAID = 400;
 const VIEW_SECONDS = 5;
 const CHECK_MS = 60_000;
 const NO_SUCH_DEFINER = 1449;
+const TOO_MANY_SESSIONS = 'Got error: 1226';
 
 interface Relations {
   whole: string[];
@@ -31,14 +34,37 @@ interface Relations {
 }
 
 /**
- * The schema as the server's own tool writes it, but for views that are invalid: at the first of them it would give up. They
- * are named at the end. The password goes in by a file that has no name any more when the tool begins: no process list has it.
+ * The schema, routines first, as views are refused without the functions they call. To open a view can be to run functions of
+ * the tenant's with one's own rights, and any table may be a view by the time it is read: all of it is read as `reader`, and
+ * only the code of routines, which is shown to nobody else, as the administrator.
  */
-export async function dumpOf(host: HostAddress, schema: string): Promise<Readable> {
-  const relations = await relationsOf(host, schema);
+export async function dumpOf(host: HostAddress, schema: string, reader: HostAccount): Promise<Readable> {
+  const written = await toolOf(host, schema, reader);
+  const whole = new PassThrough();
+  const joined = async function* (): AsyncGenerator<Buffer | string> {
+    yield* routinesOf(host, schema);
+    yield* written;
+  };
+  // What goes wrong is told by the stream itself.
+  pipeline(joined, whole).catch(() => undefined);
+  whole.on('error', () => undefined);
+  whole.once('close', () => written.destroy());
+  await once(whole, 'readable');
+  return whole;
+}
+
+/**
+ * As the server's own tool writes it, but for routines and for views that are invalid: at the first of them it would give up.
+ * They are named at the end. The password goes in by a file that has no name any more when the tool begins: no process list
+ * has it.
+ */
+async function toolOf(host: HostAddress, schema: string, reader: HostAccount): Promise<Readable> {
+  const relations = await relationsOf(host, schema, reader);
   const tls =
     host.caCertificate === null ? ['--skip-ssl'] : ['--ssl', '--ssl-verify-server-cert', '--ssl-ca=/dev/fd/4'];
-  const files = await Promise.all([nameless(optionFile(host)), nameless(host.caCertificate ?? '')]).catch(impossible);
+  const files = await Promise.all([nameless(optionFile(host, reader)), nameless(host.caCertificate ?? '')]).catch(
+    impossible,
+  );
   let child: ChildProcess;
   try {
     child = spawn(
@@ -62,8 +88,10 @@ export async function dumpOf(host: HostAddress, schema: string): Promise<Readabl
   child.stderr!.setEncoding('utf8').on('data', (text: string) => (said = (said + text).slice(0, SAID)));
   child.once('close', (code) => {
     if (code === 0) whole.end(leftOut(relations));
-    else
-      whole.destroy(new DatabaseHostError('unavailable', `the dump ended with ${code ?? 'a signal'}: ${line(said)}`));
+    else {
+      const reason = said.includes(TOO_MANY_SESSIONS) ? 'busy' : 'unavailable';
+      whole.destroy(new DatabaseHostError(reason, `the dump ended with ${code ?? 'a signal'}: ${line(said)}`));
+    }
   });
   child.on('error', () => undefined);
   whole.once('close', () => child.kill('SIGTERM'));
@@ -81,8 +109,8 @@ export async function dumpOf(host: HostAddress, schema: string): Promise<Readabl
 }
 
 /** Asks of each view what the tool will ask, as one that it is refused ends it. */
-function relationsOf(host: HostAddress, schema: string): Promise<Relations> {
-  return asAdmin(host, async (connection) => {
+function relationsOf(host: HostAddress, schema: string, reader: HostAccount): Promise<Relations> {
+  return asAccount(host, reader, async (connection) => {
     const end = performance.now() + CHECK_MS;
     await connection.query(`SET SESSION max_statement_time = ${VIEW_SECONDS}`);
     const listed = await rowsOf(
@@ -104,7 +132,7 @@ function relationsOf(host: HostAddress, schema: string): Promise<Relations> {
 async function isValid(connection: Connection, schema: string, view: string): Promise<boolean> {
   try {
     await connection.query(`SHOW FIELDS FROM ${anyName(schema)}.${anyName(view)}`);
-    // Without its definer a view is shown in a form that no other schema takes; the administrator is only warned.
+    // Without its definer a view is shown in a form that no other schema takes; who opens it is only warned.
     const warnings = await rowsOf(connection, 'SHOW WARNINGS');
     return warnings.every((row) => Number(row['Code']) !== NO_SUCH_DEFINER);
   } catch (error) {
@@ -112,11 +140,6 @@ async function isValid(connection: Connection, schema: string, view: string): Pr
     if (refused instanceof DatabaseHostError && refused.code === 'failed') return false;
     throw refused;
   }
-}
-
-/** A tenant's name for something may hold anything. */
-function anyName(name: string): string {
-  return `\`${name.replaceAll('`', '``')}\``;
 }
 
 /**
@@ -139,6 +162,7 @@ function line(said: string): string {
 }
 
 function impossible(cause: unknown): never {
+  if (cause instanceof DatabaseHostError) throw cause;
   throw new DatabaseHostError('unavailable', 'no dump can be made', { cause });
 }
 
@@ -153,7 +177,7 @@ async function nameless(content: string): Promise<FileHandle> {
   }
 }
 
-function optionFile({ address, port, user, password }: HostAddress): string {
+function optionFile({ address, port }: HostAddress, { user, password }: HostAccount): string {
   const value = (text: string): string => `"${text.replace(/["\\]/g, '\\$&')}"`;
   return `[client]\nprotocol=tcp\nhost=${value(address)}\nport=${port}\nuser=${value(user)}\npassword=${value(password)}\n`;
 }

@@ -163,8 +163,8 @@ export class MariaDbHost extends DatabaseHost {
     return MariaDbSession.open(this.host, options, (threadId, how) => this.kill(threadId, how));
   }
 
-  override dump(schema: string): Promise<Readable> {
-    return dumpOf(this.host, quoted(schema).slice(1, -1));
+  override dump(schema: string, reader: HostAccount): Promise<Readable> {
+    return dumpOf(this.host, quoted(schema).slice(1, -1), reader);
   }
 
   /** Ends what a session does, or the session itself where a handler in a routine would let it go on. */

@@ -16,3 +16,8 @@ export function account(user: string): string {
 export function grantPattern(schema: string): string {
   return quoted(schema).replace(/[_%]/g, '\\$&');
 }
+
+/** Quoted too, but of a tenant's: it may hold anything. */
+export function anyName(name: string): string {
+  return `\`${name.replaceAll('`', '``')}\``;
+}
