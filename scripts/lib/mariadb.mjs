@@ -33,6 +33,10 @@ const HARDENED = [
   // Room for the sessions that the accounts of TENANT_DATABASES databases may have.
   '--max-connections=2400',
   '--innodb-buffer-pool-size=128M',
+  // Explicit temporary tables of all tenants together, and undo that is given back once nobody needs it any more.
+  '--innodb-temp-data-file-path=ibtmp1:12M:autoextend:max:2G',
+  '--innodb-undo-tablespaces=3',
+  '--innodb-undo-log-truncate=ON',
 ];
 /** How many databases are put on the server for tenants. */
 export const TENANT_DATABASES = 100;

@@ -22,7 +22,7 @@ let api: Api;
 let shared: TestDatabaseOf;
 
 beforeAll(async () => {
-  berth = await startBerth({ env: { DATABASE_QUERY_TIMEOUT_SECONDS: '20', DATABASE_SIZE_LIMIT_MB: '2' } });
+  berth = await startBerth({ env: { DATABASE_QUERY_TIMEOUT_SECONDS: '20' } });
   account = await berth.makeAccount();
   ({ api } = account);
   shared = await makeDatabase((await berth.makeAccount()).api);
@@ -244,29 +244,6 @@ test('a new password takes the old one’s place, and ends its sessions', async 
       expect(kept + berth.process('worker').log()).not.toContain(password);
     }
   });
-});
-
-test('a database over its size can be read and emptied, and grows again when it is small', async () => {
-  const { api: owner } = await berth.makeAccount();
-  const own = await makeDatabase(owner);
-  const status = async () => (await owner.get('/databases')).expect(200).body[0];
-  const keeper = keeperOf(berth);
-  await run(
-    owner,
-    own.id,
-    "CREATE TABLE t (a int PRIMARY KEY, b char(200)) SELECT seq AS a, 'x' AS b FROM seq_1_to_20000",
-  );
-  await keeper.pass();
-  expect(await status()).toMatchObject({ status: 'FULL' });
-  expect((await status()).sizeBytes).toBeGreaterThan(2 * 1_048_576);
-  for (const sql of ["INSERT INTO t VALUES (0, '')", 'CREATE TABLE more (a int)', "UPDATE t SET b = ''"]) {
-    expect((await query(owner, own.id, sql)).expect(400).body.sql.errno).toBe(1142);
-  }
-  expect((await run(owner, own.id, 'SELECT COUNT(*) FROM t')).rows).toEqual([['20000']]);
-  await run(owner, own.id, 'DROP TABLE t');
-  await keeper.pass();
-  expect(await status()).toMatchObject({ status: 'READY' });
-  await run(owner, own.id, 'CREATE TABLE more (a int)');
 });
 
 test('a service that is deleted while a statement runs: the statement ends, and nothing is left', async () => {

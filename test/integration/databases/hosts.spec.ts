@@ -103,7 +103,9 @@ test('a server that is not hardened is refused, and says why', async () => {
   const own = { address: hostname, port: Number(port), user: username, password: decodeURIComponent(password) };
   const adding = hosts.add({ name: 'own', ...own, serviceAddress: hostname, servicePort: Number(port) });
   await expect(adding).rejects.toMatchObject({ code: 'host_not_hardened' });
-  await expect(adding).rejects.toThrow(/symbolic links.*enforce_storage_engine/);
+  await expect(adding).rejects.toThrow(
+    /symbolic links.*enforce_storage_engine.*innodb_temp_data_file_path.*innodb_undo_tablespaces/,
+  );
 });
 
 test('the platform’s own server is refused, however hardened it is', async () => {
@@ -127,6 +129,7 @@ test.each([
   ['enforce_storage_engine', 'MyISAM', /enforce_storage_engine/],
   ['tmp_disk_table_size', '18446744073709551615', /tmp_disk_table_size/],
   ['max_allowed_packet', '1073741824', /max_allowed_packet/],
+  ['innodb_undo_log_truncate', 'OFF', /innodb_undo_log_truncate/],
 ])('a host that lost %s is seen, and nothing is put on it', async (variable, value, fault) => {
   await hosts.add({ name: 'losing' });
   const before = await asHost(async (host) => {

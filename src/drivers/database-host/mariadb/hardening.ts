@@ -18,6 +18,15 @@ const RULES: [variable: string, holds: (value: string) => boolean, fault: string
   ['max_allowed_packet', (value) => Number(value) <= 16 * MEBIBYTE, 'max_allowed_packet is above 16 MiB'],
   ['tmp_disk_table_size', (value) => Number(value) <= 65_536 * MEBIBYTE, 'tmp_disk_table_size has no bound'],
   ['max_session_mem_used', (value) => Number(value) <= 4096 * MEBIBYTE, 'max_session_mem_used has no bound'],
+  // What tenants put into temporary tables and transactions lies in files of all of them, which no database's size counts.
+  [
+    'innodb_temp_data_file_path',
+    (value) => !/:autoextend$/i.test(value),
+    'innodb_temp_data_file_path has no bound (:max:)',
+  ],
+  ['innodb_undo_tablespaces', (value) => Number(value) >= 2, 'innodb_undo_tablespaces is below 2'],
+  ['innodb_undo_log_truncate', (value) => value === 'ON', 'innodb_undo_log_truncate is off'],
+  ['innodb_max_undo_log_size', (value) => Number(value) <= 1024 * MEBIBYTE, 'innodb_max_undo_log_size is above 1 GiB'],
   ['skip_grant_tables', (value) => value !== 'ON', 'grants are not looked at (skip_grant_tables)'],
 ];
 

@@ -21,22 +21,36 @@ import { account, grantPattern, quoted } from './names.js';
 const REGISTRY_SCHEMA = 'berth_registry';
 const REGISTRY = `\`${REGISTRY_SCHEMA}\`.hosted`;
 
-const GROWTH = ['INSERT', 'UPDATE', 'CREATE', 'ALTER', 'INDEX', 'CREATE TEMPORARY TABLES'];
-/** All but EVENT, which would run for ever after, and GRANT OPTION. */
+const GROWTH = [
+  'INSERT',
+  'UPDATE',
+  'CREATE',
+  'ALTER',
+  'INDEX',
+  'CREATE TEMPORARY TABLES',
+  'CREATE VIEW',
+  'CREATE ROUTINE',
+];
+/**
+ * All but EVENT, which would run for ever after, and GRANT OPTION. Without ALTER ROUTINE no routine could be dropped, and
+ * without TRIGGER nothing be deleted from a table that has some.
+ */
 const PRIVILEGES = [
   'SELECT',
   'DELETE',
   'DROP',
   'REFERENCES',
   'LOCK TABLES',
-  'CREATE VIEW',
   'SHOW VIEW',
-  'CREATE ROUTINE',
   'ALTER ROUTINE',
   'EXECUTE',
   'TRIGGER',
   ...GROWTH,
 ];
+/** Routines lie in a table that all schemas share. */
+const ROUTINES = `
+  SELECT db, SUM(LENGTH(param_list) + LENGTH(returns) + LENGTH(body) + COALESCE(LENGTH(body_utf8), 0) + LENGTH(comment)) AS bytes
+    FROM mysql.proc GROUP BY db`;
 export const PROGRAM_SESSIONS = 20;
 export const PLATFORM_SESSIONS = 3;
 const NO_SUCH_THREAD = 1094;
@@ -131,9 +145,10 @@ export class MariaDbHost extends DatabaseHost {
     return this.admin(async (connection) => {
       const rows = await rowsOf(
         connection,
-        `SELECT h.name, COALESCE(SUM(t.file_size), 0) AS bytes
+        `SELECT h.name, COALESCE(SUM(t.file_size), 0) + COALESCE(MAX(r.bytes), 0) AS bytes
            FROM ${REGISTRY} h JOIN information_schema.schemata s ON s.schema_name = h.name
            LEFT JOIN information_schema.innodb_sys_tablespaces t ON SUBSTRING_INDEX(t.name, '/', 1) = h.name
+           LEFT JOIN (${ROUTINES}) r ON r.db = h.name
           GROUP BY h.name`,
       );
       return new Map(rows.map((row) => [String(row['name']), Number(row['bytes'])]));
