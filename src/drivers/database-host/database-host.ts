@@ -107,8 +107,8 @@ export abstract class DatabaseHost {
   /** Makes the schema again after its owner dropped it; `no_schema` when it was removed for good. */
   abstract restoreSchema(schema: string): Promise<void>;
 
-  /** Sets an account's password; `endSessions` ends those made with the one before. */
-  abstract setPassword(account: HostAccount, endSessions: boolean): Promise<void>;
+  /** Sets an account's password, and ends the sessions made with the one before. */
+  abstract setPassword(account: HostAccount): Promise<void>;
 
   /** Takes from the accounts what makes a schema grow, or gives it back. */
   abstract setGrowth(names: DatabaseNames, allowed: boolean): Promise<void>;

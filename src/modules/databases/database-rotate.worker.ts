@@ -9,7 +9,10 @@ import { DatabaseRepository } from './database.repository.js';
 import { HostLinks } from './lifecycle/host-links.js';
 import { ServiceDatabase } from './service-database.entity.js';
 
-/** Gives the program's account a new password. */
+/**
+ * Gives the program's account a new password. The platform's account gets its own again: a statement can have set another, which
+ * would stay with whoever knows it.
+ */
 @Injectable()
 @HandlesOperation(DATABASE_OPERATIONS.rotate)
 export class DatabaseRotateWorker extends OperationHandler {
@@ -50,6 +53,8 @@ export class DatabaseRotateWorker extends OperationHandler {
     const password = which === 'next' ? this.passwords.openNext(database) : this.passwords.openProgram(database);
     if (password === null) return;
     const host = await this.databases.host(database.hostId);
-    await this.links.to(host).setPassword({ user: namesOf(id).program, password }, true);
+    const link = this.links.to(host);
+    await link.setPassword({ user: namesOf(id).program, password });
+    await link.setPassword(this.links.forPlatform(database).platform);
   }
 }

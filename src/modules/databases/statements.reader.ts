@@ -54,7 +54,10 @@ export class StatementsReader {
     });
   }
 
-  /** A tenant may have set the password of the platform's account, or dropped the schema: both are put right once. */
+  /**
+   * A tenant may have set the password of the platform's account, or dropped the schema: both are put right once. Sessions that
+   * were made with that password end, whoever made them.
+   */
   private async open({ database, host }: PlacedDatabase, wanted: Wanted): Promise<DatabaseSession> {
     const link = this.links.to(host);
     const { schema, platform } = this.links.forPlatform(database);
@@ -63,7 +66,7 @@ export class StatementsReader {
       return await link.open(options);
     } catch (error) {
       const { code } = error as DatabaseHostError;
-      if (code === 'denied') await link.setPassword(platform, false);
+      if (code === 'denied') await link.setPassword(platform);
       else if (code === 'no_schema') await link.restoreSchema(schema);
       else throw error;
       this.log.warn({ databaseId: database.id, code }, 'a database was put right before a statement could run in it');

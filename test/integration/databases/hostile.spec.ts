@@ -232,6 +232,37 @@ test('D-22: who changes the password of the platform’s account keeps nobody ou
   }
 });
 
+describe('D-22: who changed that password is out again', () => {
+  const intruding = (own: TestDatabaseOf) => ({
+    ...own.connection,
+    username: `q${own.id.slice(3)}`,
+    password: 'mine now',
+  });
+  const ways: [string, (own: TestDatabaseOf) => Promise<unknown>][] = [
+    ['once a statement runs', (own) => run(api, own.id, 'SELECT 1 AS n')],
+    [
+      'once the password is rotated',
+      async (own) => {
+        const path = `/servers/${own.serverId}/db-connection/rotate-password`;
+        const { operationId } = (await api.post(path)).expect(202).body as { operationId: string };
+        await api.waitFor(`/operations/${operationId}`, 'DONE');
+      },
+    ],
+  ];
+
+  test.each(ways)('%s', async (_, heal) => {
+    const own = await makeDatabase(api);
+    await run(api, own.id, "SET PASSWORD = PASSWORD('mine now')");
+    await asTenant(intruding(own), async (intruder) => {
+      await intruder.query('SELECT 1');
+      await heal(own);
+      await expect(intruder.query('SELECT 1')).rejects.toThrow();
+    });
+    await expect(asTenant(intruding(own), async () => undefined)).rejects.toThrow(/Access denied/);
+    expect((await run(api, own.id, 'SELECT 1 AS n')).rows).toEqual([[1]]);
+  });
+});
+
 test('a schema that its owner dropped is there again, empty', async () => {
   const own = await makeDatabase(api);
   await run(api, own.id, 'CREATE TABLE t (a int)');

@@ -115,10 +115,10 @@ export class MariaDbHost extends DatabaseHost {
     });
   }
 
-  override async setPassword({ user, password }: HostAccount, ending: boolean): Promise<void> {
+  override async setPassword({ user, password }: HostAccount): Promise<void> {
     await this.admin(async (connection) => {
       await connection.query(`ALTER USER IF EXISTS ${account(user)} IDENTIFIED BY ?`, [password]);
-      if (ending) await endSessions(connection, [user], 0);
+      await endSessions(connection, [user], 0);
     });
   }
 
