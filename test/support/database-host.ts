@@ -64,7 +64,7 @@ export class TestDatabaseHosts {
 export async function clearHost(hostId: string): Promise<void> {
   const link = tenantLink();
   // Their locks would keep the schemas.
-  for (const name of await link.preparedTransactions()) await link.rollBackPrepared(name).catch(() => undefined);
+  await link.rollBackPrepared(await link.preparedTransactions()).catch(() => undefined);
   for (const schema of await link.owned(hostId)) {
     const rest = schema.slice(1);
     await link.remove({ schema, users: [`u${rest}`, `q${rest}`] });

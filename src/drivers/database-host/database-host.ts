@@ -125,7 +125,8 @@ export abstract class DatabaseHost {
   /** Names of transactions that were prepared and belong to no session any more. */
   abstract preparedTransactions(): Promise<string[]>;
 
-  abstract rollBackPrepared(name: string): Promise<void>;
+  /** Rolls back each that can be; answers what stands against the others, by their names. */
+  abstract rollBackPrepared(names: readonly string[]): Promise<Map<string, Error>>;
 
   /** Logs in; a wrong password is `denied`, a schema that is gone `no_schema`. */
   abstract open(options: SessionOptions): Promise<DatabaseSession>;

@@ -64,11 +64,15 @@ export class SessionReaperWorker extends RecurringWorker {
     for (const key of this.prepared.keys()) {
       if (key.startsWith(`${host.id} `) && !present.has(key)) this.prepared.delete(key);
     }
-    for (const name of names) {
+    const left = names.filter((name) => {
       const key = `${host.id} ${name}`;
       const since = this.prepared.get(key) ?? now;
       this.prepared.set(key, since);
-      if (now - since >= PREPARED_MS) await link.rollBackPrepared(name);
+      return now - since >= PREPARED_MS;
+    });
+    if (left.length === 0) return;
+    for (const [name, error] of await link.rollBackPrepared(left)) {
+      this.log.warn({ err: error, host: host.name, name }, 'a prepared transaction could not be rolled back');
     }
   }
 }

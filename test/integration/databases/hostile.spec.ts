@@ -209,6 +209,26 @@ test('D-05: what is prepared and left holds no names for others for long', async
   });
 });
 
+test('D-05: one that cannot be rolled back keeps no other from it', async () => {
+  await asTenant(mine.connection, async (program) => {
+    for (const sql of ["XA START 'later'", 'INSERT INTO many VALUES (0)', "XA END 'later'", "XA PREPARE 'later'"])
+      await program.query(sql);
+  });
+  const odd = "'of another form',99999999999";
+  const link = tenantLink();
+  const present = async () => [odd, ...(await link.preparedTransactions()).filter((name) => /^'later'/.test(name))];
+  const host = Object.assign(tenantLink(), { preparedTransactions: present });
+  const reaper = reaperOf(berth, { at: () => host });
+  await reaper.pass(0);
+  expect(await present()).toEqual([odd, "'later'"]);
+  await until('rolled back', async () => {
+    await reaper.pass(60_000);
+    return (await present()).length === 1;
+  });
+  const refused = await link.rollBackPrepared([odd, "'nobody’s'"]);
+  expect([...refused]).toEqual([[odd, expect.objectContaining({ code: 'failed' })]]);
+});
+
 test('D-06: a column may have any name', async () => {
   const { columns, rows } = await run(api, mine.id, 'SELECT 1 AS `__proto__`, 2 AS `constructor`, 3 AS a, 4 AS a');
   expect(columns.map(({ name }: { name: string }) => name)).toEqual(['__proto__', 'constructor', 'a', 'a']);

@@ -2,6 +2,7 @@ import { createConnection, type Connection } from 'mysql2/promise';
 import type { Answer, Api } from '../../support/api.js';
 import { loadConfig } from '../../../src/config/config.js';
 import { createDatabaseHosts } from '../../../src/drivers/database-host/database-host.factory.js';
+import type { DatabaseHosts } from '../../../src/drivers/database-host/database-host.js';
 import { DatabasePasswords } from '../../../src/modules/databases/database-passwords.js';
 import { DatabaseRepository } from '../../../src/modules/databases/database.repository.js';
 import { HostLinks } from '../../../src/modules/databases/lifecycle/host-links.js';
@@ -86,16 +87,16 @@ async function connected<T>(
 }
 
 /** What the workers are made of; what they do in turns of their own is done when a test says so. */
-function parts(berth: Berth) {
+function parts(berth: Berth, hosts: DatabaseHosts = createDatabaseHosts()) {
   const config = loadConfig(berth.env, '/dev/null');
   const { database } = berth.database;
-  const links = new HostLinks(createDatabaseHosts(), new DatabasePasswords(config));
+  const links = new HostLinks(hosts, new DatabasePasswords(config));
   const log = createLogger({ logLevel: 'fatal' });
   return { config, database, links, log, databases: new DatabaseRepository(database) };
 }
 
-export function reaperOf(berth: Berth): SessionReaperWorker {
-  const { config, links, log, databases } = parts(berth);
+export function reaperOf(berth: Berth, hosts?: DatabaseHosts): SessionReaperWorker {
+  const { config, links, log, databases } = parts(berth, hosts);
   return new SessionReaperWorker(config, databases, links, log);
 }
 

@@ -11,7 +11,7 @@ import {
   type HostReport,
   type SessionOptions,
 } from '../database-host.js';
-import { asAdmin, rowsOf } from './connect.js';
+import { asAdmin, hostError, rowsOf } from './connect.js';
 import { dumpOf } from './dump.js';
 import { inspect } from './hardening.js';
 import { MariaDbSession } from './mariadb-session.js';
@@ -166,12 +166,18 @@ export class MariaDbHost extends DatabaseHost {
     });
   }
 
-  override async rollBackPrepared(name: string): Promise<void> {
-    // As the server itself writes it: hexadecimal or quoted parts, and nothing else gets through.
-    if (!/^(X'[0-9a-fA-F]*'|'[^'\\]*')(,(X'[0-9a-fA-F]*'|'[^'\\]*'))?(,\d{1,10})?$/.test(name)) {
-      throw new DatabaseHostError('failed', 'a prepared transaction has a name of an unknown form');
-    }
-    await this.admin((connection) => connection.query(`XA ROLLBACK ${name}`).catch(unless(NO_SUCH_XID)));
+  override rollBackPrepared(names: readonly string[]): Promise<Map<string, Error>> {
+    return this.admin(async (connection) => {
+      const refused = new Map<string, Error>();
+      for (const name of names) {
+        await rollBack(connection, name).catch((error: unknown) => {
+          // Without the connection there is nothing to be said of the others.
+          if ((error as { fatal?: boolean }).fatal === true) throw error;
+          refused.set(name, hostError(error));
+        });
+      }
+      return refused;
+    });
   }
 
   override open(options: SessionOptions): Promise<DatabaseSession> {
@@ -207,6 +213,14 @@ export class MariaDbHost extends DatabaseHost {
   private admin<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
     return asAdmin(this.host, work);
   }
+}
+
+async function rollBack(connection: Connection, name: string): Promise<void> {
+  // As the server itself writes it: hexadecimal or quoted parts, and nothing else gets through.
+  if (!/^(X'[0-9a-fA-F]*'|'[^'\\]*')(,(X'[0-9a-fA-F]*'|'[^'\\]*'))?(,\d{1,10})?$/.test(name)) {
+    throw new DatabaseHostError('failed', 'a prepared transaction has a name of an unknown form');
+  }
+  await connection.query(`XA ROLLBACK ${name}`).catch(unless(NO_SUCH_XID));
 }
 
 async function createSchema(connection: Connection, schema: string): Promise<void> {
