@@ -6,6 +6,7 @@ import {
   type QueryError,
   type ResultSetHeader,
 } from 'mysql2';
+import type { Socket } from 'node:net';
 import {
   DatabaseHostError,
   StatementError,
@@ -28,6 +29,8 @@ const SECOND_STEP_MS = 2000;
 const TAKEN_IN_BEYOND = 16 * 1_048_576;
 /** Of a statement that must not be broken off: nothing of it is kept beyond the bounds, but all of it passes through here. */
 const PASSED_THROUGH = 128 * 1_048_576;
+/** Of all results of a statement: the driver keeps something of each to its end, however few of them are kept here. */
+const MOST_COLUMNS = 50_000;
 /** What the server says of a statement before anything of it is run, when it or a function in it would change something. */
 const NOT_READ_ONLY = 1792;
 
@@ -141,17 +144,29 @@ export class MariaDbSession implements DatabaseSession {
     this.lost ??= new DatabaseHostError('unavailable', 'the session is closed');
   }
 
-  /** The server does not notice that nobody listens any more: it would go on to the last row. */
+  /**
+   * The server does not notice that nobody listens any more: it would go on to the last row. The driver only says that it has
+   * nothing more to send, and would take in all that comes until then.
+   */
   private breakOff(): void {
     this.lost ??= new DatabaseHostError('unavailable', 'the session is closed');
     this.broken ??= this.kill(this.connection.threadId, 'HARD CONNECTION').catch(() => undefined);
     this.connection.destroy();
+    this.stream.destroy();
   }
 
   private listen(query: Query, taker: ResultTaker, enough: (() => void) | undefined): void {
     let fields: Field[] = [];
     let decoders: (Decoder | null)[] = [];
+    let columns = 0;
     query.on('fields', (given: FieldPacket[] | undefined) => {
+      // The driver holds on to this array to the end of the statement, and its columns to the pieces of the answer they came in.
+      fields.length = 0;
+      columns += given?.length ?? 0;
+      if (columns > MOST_COLUMNS) {
+        if (this.running?.taker === taker) this.tooMuch();
+        return;
+      }
       fields = (given ?? []) as unknown as Field[];
       decoders = (given ?? []).map(decoderOf);
       if (given) taker.begin(fields.map(columnOf));
@@ -175,7 +190,7 @@ export class MariaDbSession implements DatabaseSession {
 
   /** A single row may be larger than all that is to be kept, so bytes are counted as they come. */
   private countBytes(): () => void {
-    const { stream } = this.connection as unknown as { stream: NodeJS.ReadableStream };
+    const { stream } = this;
     const count = (chunk: Buffer): void => {
       const { running } = this;
       if (!running) return;
@@ -184,12 +199,20 @@ export class MariaDbSession implements DatabaseSession {
         running.taker.cut();
         running.enough();
       } else if (running.received > PASSED_THROUGH) {
-        this.fail(new DatabaseHostError('too_much', 'a statement that must run to its end answers too much'));
-        this.breakOff();
+        this.tooMuch();
       }
     };
     stream.prependListener('data', count);
     return () => stream.removeListener('data', count);
+  }
+
+  private get stream(): Socket {
+    return (this.connection as unknown as { stream: Socket }).stream;
+  }
+
+  private tooMuch(): void {
+    this.fail(new DatabaseHostError('too_much', 'a statement that must run to its end answers too much'));
+    this.breakOff();
   }
 
   /** The server has something against the statement. */
