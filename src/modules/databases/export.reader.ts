@@ -41,7 +41,7 @@ export class ExportReader {
       async () => {},
       async () => {},
     );
-    await this.slots.holding(id, async () => {
+    await this.slots.holding(placed, async () => {
       const dump = await this.links.to(host).dump(schema, platform).catch(away);
       try {
         await this.events.record(caller, placed, 'server:database.export', {});

@@ -38,7 +38,7 @@ export class StatementsReader {
   ): Promise<T> {
     const { status } = placed.database;
     if (!USABLE.includes(status)) throw stateConflict('query', status);
-    return this.slots.holding(placed.database.id, async () => {
+    return this.slots.holding(placed, async () => {
       let session: DatabaseSession | undefined;
       try {
         const [opened, audited] = await Promise.allSettled([this.open(placed, wanted), audit()]);

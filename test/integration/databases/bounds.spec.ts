@@ -1,4 +1,5 @@
 import type { RowDataPacket } from 'mysql2';
+import type { Connection } from 'mysql2/promise';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { DatabaseSession } from '../../../src/drivers/database-host/database-host.js';
@@ -7,16 +8,18 @@ import type { Api } from '../../support/api.js';
 import { startBerth, type Berth } from '../../support/app.js';
 import { tenantHost, tenantLink } from '../../support/database-host.js';
 import { until } from '../../support/until.js';
-import { asHost, makeDatabase, query, run, type TestDatabaseOf } from './support.js';
+import { asHost, asTenant, makeDatabase, query, run, type TestDatabaseOf } from './support.js';
 
 let berth: Berth;
 let api: Api;
-let own: TestDatabaseOf;
+let other: Api;
+let own: TestDatabaseOf[];
+let theirs: TestDatabaseOf;
 
 beforeAll(async () => {
   berth = await startBerth();
-  ({ api } = await berth.makeAccount());
-  own = await makeDatabase(api);
+  [{ api }, { api: other }] = await Promise.all([berth.makeAccount(), berth.makeAccount()]);
+  [theirs, ...own] = await Promise.all([makeDatabase(other), makeDatabase(api), makeDatabase(api), makeDatabase(api)]);
 });
 afterAll(() => berth?.close());
 
@@ -50,7 +53,7 @@ describe('what a statement says of its results stays in bounds', () => {
   });
 
   test('however many there are, they have so many columns and no more', async () => {
-    const { id } = own;
+    const [{ id }] = own as [TestDatabaseOf];
     const most = await run(api, id, times(12, `SELECT ${columns(4000)} LIMIT 0`));
     expect([most.resultSets.length, most.truncated]).toEqual([5, true]);
     const { body } = (await query(api, id, times(13, `SELECT ${columns(4000)} LIMIT 0`))).expect(400);
@@ -71,6 +74,36 @@ describe('what a statement says of its results stays in bounds', () => {
     }
   });
 });
+
+test('an account’s statements take no more than its part of the places, however many databases it has', async () => {
+  const waiting = own.flatMap(({ id }) => [id, id]);
+  for (const { id } of own) await run(api, id, 'CREATE TABLE held (n int PRIMARY KEY) SELECT 1 AS n');
+  const asked = await holding(own, async () => {
+    const sent = waiting.map((id) => query(api, id, 'SELECT n FROM held FOR UPDATE'));
+    let refused = 0;
+    for (const answer of sent) void answer.then(({ status }) => (refused += Number(status === 429)));
+    await until('some wait and the others are refused', async () => {
+      return refused === 2 && (await processes("info LIKE '%held FOR UPDATE'")).length === 4;
+    });
+    expect((await run(other, theirs.id, 'SELECT 1 AS n')).rows).toEqual([[1]]);
+    return sent;
+  });
+  const answers = await Promise.all(asked);
+  const statuses = answers.map(({ status }) => status).sort();
+  expect(statuses).toEqual([200, 200, 200, 200, 429, 429]);
+  const refused = answers.find(({ status }) => status === 429)!;
+  expect([refused.body.code, refused.header('retry-after')]).toEqual(['too_many_queries', '1']);
+});
+
+/** While the programs of these databases hold the one row there is in each. */
+async function holding<T>([first, ...rest]: TestDatabaseOf[], work: () => Promise<T>): Promise<T> {
+  if (!first) return work();
+  return asTenant(first.connection, async (program: Connection) => {
+    await program.query('START TRANSACTION');
+    await program.query('SELECT n FROM held FOR UPDATE');
+    return holding(rest, work);
+  });
+}
 
 function processes(condition: string, values: unknown[] = []): Promise<RowDataPacket[]> {
   const sql = `SELECT id FROM information_schema.processlist WHERE id <> CONNECTION_ID() AND ${condition}`;
