@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { DnsModule } from '../../platform/dns/dns.module.js';
+import { AnswerSlotsModule } from '../../platform/http/answer-slots.js';
 import { AccountsModule } from '../accounts/accounts.module.js';
 import { BlobsWorkerModule } from '../blobs/blobs.module.js';
 import { DeploymentRemoverWorker } from './deployment-remover.worker.js';
@@ -51,7 +52,7 @@ export class PagesModule {}
 
 /** What readers of sites reach. */
 @Module({
-  imports: [PagesModule],
+  imports: [PagesModule, AnswerSlotsModule],
   providers: [SiteContents, SiteAnswers, CertificatePermission, SiteListener],
   exports: [SiteListener],
 })

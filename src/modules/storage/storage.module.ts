@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { AnswerSlotsModule } from '../../platform/http/answer-slots.js';
 import { AccountsModule } from '../accounts/accounts.module.js';
 import { BlobsWorkerModule } from '../blobs/blobs.module.js';
 import { BlobRemoverWorker } from './blob-remover.worker.js';
@@ -16,7 +17,7 @@ import { PublicObjects } from './public/public-objects.service.js';
 
 /** Buckets and objects as the API serves them. */
 @Module({
-  imports: [AccountsModule],
+  imports: [AccountsModule, AnswerSlotsModule],
   providers: [
     BucketRepository,
     BucketsService,

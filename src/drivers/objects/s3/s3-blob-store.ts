@@ -26,6 +26,9 @@ const MIB = 1024 * 1024;
 const PART_BYTES = 8 * MIB;
 const PARTS_AT_ONCE = 2;
 const MAX_PARTS = 10_000;
+const SOCKETS = 256;
+/** More than answers are sent at once, so that what is small is read beside them. */
+const READING_SOCKETS = 768;
 const CONNECT_MS = 5000;
 /** A store that says nothing for so long is away; a client that takes what it sends slowly may pause it. */
 const SILENCE_MS = 120_000;
@@ -44,25 +47,14 @@ export interface S3Options {
  * its writer could not abort any more are ended by a lifecycle rule of the bucket, see docs/operations.md.
  */
 export class S3BlobStore extends BlobStore {
+  /** Whoever takes slowly what is read holds a connection; with ones of its own reading holds up nothing else. */
+  private readonly reading: S3Client;
   private readonly client: S3Client;
 
   constructor(private readonly options: S3Options) {
     super();
-    const { region, endpoint } = options;
-    this.client = new S3Client({
-      region,
-      ...(endpoint ? { endpoint, forcePathStyle: true } : {}),
-      // Many stores that speak S3 do not know the newer checksums.
-      requestChecksumCalculation: 'WHEN_REQUIRED',
-      responseChecksumValidation: 'WHEN_REQUIRED',
-      maxAttempts: 3,
-      requestHandler: {
-        connectionTimeout: CONNECT_MS,
-        socketTimeout: SILENCE_MS,
-        httpAgent: { maxSockets: 256 },
-        httpsAgent: { maxSockets: 256 },
-      },
-    });
+    this.reading = clientOf(options, READING_SOCKETS);
+    this.client = clientOf(options, SOCKETS);
   }
 
   override async put(
@@ -103,7 +95,7 @@ export class S3BlobStore extends BlobStore {
   override async get(blobId: string, range?: ByteRange): Promise<Readable> {
     const Range = range && `bytes=${range.start}-${range.end}`;
     const { Body } = await asBlobError(() =>
-      this.client.send(new GetObjectCommand({ ...this.place(blobId), ...(Range ? { Range } : {}) })),
+      this.reading.send(new GetObjectCommand({ ...this.place(blobId), ...(Range ? { Range } : {}) })),
     );
     if (!(Body instanceof Readable)) throw new BlobError('unavailable', 'The object store answered without a body');
     return Body;
@@ -155,6 +147,23 @@ export class S3BlobStore extends BlobStore {
     checkBlobId(blobId);
     return { Bucket: this.options.bucket, Key: `${this.options.prefix}${blobId}` };
   }
+}
+
+function clientOf({ region, endpoint }: S3Options, maxSockets: number): S3Client {
+  return new S3Client({
+    region,
+    ...(endpoint ? { endpoint, forcePathStyle: true } : {}),
+    // Many stores that speak S3 do not know the newer checksums.
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
+    maxAttempts: 3,
+    requestHandler: {
+      connectionTimeout: CONNECT_MS,
+      socketTimeout: SILENCE_MS,
+      httpAgent: { maxSockets },
+      httpsAgent: { maxSockets },
+    },
+  });
 }
 
 const NO_ROOM = new Set(['QuotaExceeded', 'InsufficientStorage', 'InsufficientCapacity', 'XMinioStorageFull']);

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { IncomingHttpHeaders } from 'node:http';
-import type { BlobReader } from '../../../drivers/objects/blob-store.js';
 import { parseRange } from '../../../platform/http/byte-range.js';
 import { judgeConditions } from '../../../platform/http/conditions.js';
+import type { AnswerSource } from '../../../platform/http/paced-answer.js';
 import { decodeExactly } from '../../../platform/http/percent-encoding.js';
 import type { Extent } from '../archive/manifest.js';
 import { applyRules, HeaderList } from './answer-headers.js';
@@ -18,13 +18,15 @@ export interface SiteRequest {
   /** As it was sent, with its query. */
   url: string;
   headers: IncomingHttpHeaders;
+  /** The address it comes from, found out only where it matters. */
+  client: () => string;
 }
 
 export interface SiteAnswer {
   status: number;
   /** Names and values in turn. */
   headers: string[];
-  body: Buffer | BlobReader | null;
+  body: Buffer | AnswerSource | null;
 }
 
 /** How long pages that were loaded before a switch still find what belongs to them. */
@@ -68,7 +70,7 @@ export class SiteAnswers {
     const { url, headers } = request;
     const key = readyKey(shown, request);
     const ready = key === null ? undefined : this.ready.peek(key);
-    if (ready) return this.fromReady(shown, ready);
+    if (ready) return this.fromReady(shown, ready, request);
     const at = url.indexOf('?');
     const path = decodeExactly(at === -1 ? url : url.slice(0, at));
     if (path === null) return refused(400);
@@ -81,8 +83,12 @@ export class SiteAnswers {
     );
   }
 
-  private fromReady(shown: Shown, { headers, extent }: ReadyAnswer): SiteAnswer | Promise<SiteAnswer> {
-    const body = this.contents.whole(shown, extent);
+  private fromReady(
+    shown: Shown,
+    { headers, extent }: ReadyAnswer,
+    { client }: SiteRequest,
+  ): SiteAnswer | Promise<SiteAnswer> {
+    const body = this.contents.whole(shown, extent, client);
     if (body instanceof Promise) return body.then((read) => ({ status: 200, headers, body: read }));
     return { status: 200, headers, body };
   }
@@ -116,7 +122,7 @@ export class SiteAnswers {
     { shown, manifest, path, request }: Work,
     { name, file, status, byAccept }: FoundFile,
   ): SiteAnswer | Promise<SiteAnswer> {
-    const { headers: asked, method } = request;
+    const { headers: asked, method, client } = request;
     // A part is one of the content itself, so that parts of several answers fit together.
     const range = status === 200 && method === 'GET' ? asked.range : undefined;
     const { extent, encoding } = chooseForm(file, range === undefined ? asked['accept-encoding'] : undefined);
@@ -148,8 +154,8 @@ export class SiteAnswers {
     const key = readyKey(shown, request);
     if (key !== null && whole.status === 200) this.remember(key, { headers: whole.headers, extent });
     const body = part
-      ? this.contents.part(shown.blobId, { at: extent.at + part.start, bytes })
-      : this.contents.whole(shown, extent);
+      ? this.contents.part(shown.blobId, { at: extent.at + part.start, bytes }, client)
+      : this.contents.whole(shown, extent, client);
     return body instanceof Promise ? body.then((read) => ({ ...whole, body: read })) : { ...whole, body };
   }
 

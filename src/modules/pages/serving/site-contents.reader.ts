@@ -1,7 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { Config } from '../../../config/config.js';
-import { BlobStore, type BlobReader } from '../../../drivers/objects/blob-store.js';
+import { BlobStore } from '../../../drivers/objects/blob-store.js';
 import { SparingTurns } from '../../../platform/batching/sparing-turns.js';
+import { AnswerSlots } from '../../../platform/http/answer-slots.js';
+import type { AnswerSource } from '../../../platform/http/paced-answer.js';
 import type { Extent } from '../archive/manifest.js';
 import { loadManifest, type LoadedManifest } from './loaded-manifest.js';
 import type { Shown } from './site-look-ups.service.js';
@@ -26,6 +28,7 @@ export class SiteContents {
 
   constructor(
     private readonly blobs: BlobStore,
+    private readonly slots: AnswerSlots,
     { pagesCacheMb }: Config,
   ) {
     this.manifests = new WeighedCache((pagesCacheMb * MEGABYTE) / 2);
@@ -38,9 +41,9 @@ export class SiteContents {
     return this.manifests.get(blobId, makeInTurn, () => manifestWeight(manifestBytes));
   }
 
-  /** All of a file where that is small, at once if it is in memory; else what reads it. */
-  whole({ blobId }: Shown, extent: Extent): Buffer | Promise<Buffer | BlobReader> {
-    if (extent.bytes > KEPT_BYTES) return this.part(blobId, extent);
+  /** All of a file where that is small, at once if it is in memory; else what reads it for that client. */
+  whole({ blobId }: Shown, extent: Extent, client: () => string): Buffer | Promise<Buffer | AnswerSource> {
+    if (extent.bytes > KEPT_BYTES) return this.part(blobId, extent, client);
     if (extent.bytes === 0) return Buffer.alloc(0);
     return this.pieces.get(
       `${blobId}:${extent.at}`,
@@ -49,8 +52,8 @@ export class SiteContents {
     );
   }
 
-  part(blobId: string, { at, bytes }: Extent): Promise<BlobReader> {
-    return this.blobs.open(blobId, { start: at, end: at + bytes - 1 });
+  part(blobId: string, { at, bytes }: Extent, client: () => string): Promise<AnswerSource> {
+    return this.slots.open(client(), () => this.blobs.open(blobId, { start: at, end: at + bytes - 1 }));
   }
 
   private async read(blobId: string, { at, bytes }: Extent): Promise<Buffer> {

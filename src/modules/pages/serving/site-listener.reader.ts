@@ -3,9 +3,10 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import { isIP } from 'node:net';
 import { Config } from '../../../config/config.js';
-import { BlobReader } from '../../../drivers/objects/blob-store.js';
+import { DomainError } from '../../../platform/errors/domain-error.js';
+import { ClientAddresses } from '../../../platform/http/client-address.js';
 import { endServer } from '../../../platform/http/end-server.js';
-import { sendPaced } from '../../../platform/http/paced-answer.js';
+import { sendPaced, type AnswerSource } from '../../../platform/http/paced-answer.js';
 import { requestTarget } from '../../../platform/http/request-target.js';
 import { AppLogger } from '../../../platform/observability/logger.js';
 import { Metrics } from '../../../platform/observability/metrics.js';
@@ -16,6 +17,7 @@ import { SiteAnswers, type SiteAnswer, type SiteRequest } from './site-answer.re
 import { SiteLookUps, type Shown } from './site-look-ups.service.js';
 
 const METHODS = 'GET, HEAD, OPTIONS';
+const ORIGIN_HOST = '127.0.0.1';
 const ASK = '/tls/ask?domain=';
 /** Nobody reads the bodies of requests that have none. */
 const OPTIONS = { optimizeEmptyRequests: true } as const;
@@ -32,6 +34,7 @@ export class SiteListener {
   private readonly origin: Server;
   private readonly requests;
   private readonly counters = new Map<number, { inc(): void }>();
+  private readonly addresses: { plain: ClientAddresses; origin: ClientAddresses };
 
   constructor(
     metrics: Metrics,
@@ -42,6 +45,12 @@ export class SiteListener {
     private readonly log: AppLogger,
   ) {
     this.requests = metrics.counter('berth_site_requests_total', 'Requests for sites', ['status']);
+    const { trustedProxies } = config;
+    this.addresses = {
+      plain: new ClientAddresses(trustedProxies),
+      // Of who comes to the edge, it alone tells.
+      origin: new ClientAddresses([...trustedProxies, ORIGIN_HOST]),
+    };
     this.plain = serverOf((request, response) => this.handle(request, response, false));
     this.origin = serverOf((request, response) => {
       if (isAsk(request)) void this.answerAsk(request, response);
@@ -59,7 +68,7 @@ export class SiteListener {
     const { pagesHost, pagesHttpPort, pagesOriginPort } = this.config;
     this.plain.listen(pagesHttpPort, pagesHost);
     await once(this.plain, 'listening');
-    this.origin.listen(pagesOriginPort, '127.0.0.1');
+    this.origin.listen(pagesOriginPort, ORIGIN_HOST);
     await once(this.origin, 'listening');
   }
 
@@ -99,7 +108,8 @@ export class SiteListener {
     if (!shown) return this.send(response, plainPage(404));
     if (!secure && shown.secureUrl !== null) return this.send(response, toSecure(shown.secureUrl, url));
     if (method !== 'GET' && method !== 'HEAD') return this.send(response, otherMethod(method));
-    const asked: SiteRequest = { method, url, headers: request.headers };
+    const client = (): string => this.addresses[secure ? 'origin' : 'plain'].of(request);
+    const asked: SiteRequest = { method, url, headers: request.headers, client };
     const answer = this.answers.answer(shown, asked);
     if (answer instanceof Promise) {
       return answer.then(
@@ -112,11 +122,17 @@ export class SiteListener {
 
   /** While the answer was put together the site may have gone. */
   private async sendIfStill(work: Work, shown: Shown, answer: SiteAnswer | null, looks: number): Promise<void> {
-    const now = await this.lookUps.find(work.host);
+    let now: Shown | null;
+    try {
+      now = await this.lookUps.find(work.host);
+    } catch (error) {
+      await leave(answer);
+      throw error;
+    }
     if (now?.deploymentId === shown.deploymentId || (now && looks >= MAX_LOOKS)) {
       return this.send(work.response, answer ?? plainPage(404));
     }
-    if (answer?.body instanceof BlobReader) await answer.body.close();
+    await leave(answer);
     return this.show(work, now, looks + 1);
   }
 
@@ -130,12 +146,9 @@ export class SiteListener {
   private send(response: ServerResponse, { status, headers, body }: SiteAnswer): void | Promise<void> {
     this.count(status);
     response.writeHead(status, headers);
-    if (!(body instanceof BlobReader)) {
-      response.end(body ?? undefined);
-      return;
-    }
     // Where the client goes away or the store does, an answer that is cut short is all that can be told.
-    return sendPaced(body, response).catch(() => void response.destroy());
+    if (isSource(body)) return sendPaced(body, response).catch(() => void response.destroy());
+    response.end(body ?? undefined);
   }
 
   private count(status: number): void {
@@ -145,9 +158,10 @@ export class SiteListener {
   }
 
   private fail(response: ServerResponse, error: unknown, status: 500 | 503): void {
-    this.log.warn({ err: error }, 'a site could not be shown');
+    const refused = error instanceof DomainError && error.kind === 'rate_limited';
+    if (!refused) this.log.warn({ err: error }, 'a site could not be shown');
     if (response.headersSent) response.destroy();
-    else void this.send(response, plainPage(status));
+    else void this.send(response, plainPage(refused ? 429 : status));
   }
 
   private async answerAsk(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -169,6 +183,14 @@ interface Work {
   host: string;
   method: string | undefined;
   url: string;
+}
+
+function isSource(body: SiteAnswer['body']): body is AnswerSource {
+  return body !== null && !Buffer.isBuffer(body);
+}
+
+async function leave(answer: SiteAnswer | null): Promise<void> {
+  if (answer && isSource(answer.body)) await answer.body.close();
 }
 
 function serverOf(take: RequestListener): Server {

@@ -11,7 +11,7 @@ async function opened(find: () => unknown, answers: unknown = {}) {
   const logged: unknown[] = [];
   const listener = new SiteListener(
     { counter: () => ({ labels: () => ({ inc: () => undefined }) }) } as never,
-    { pagesHost: '127.0.0.1', pagesHttpPort: 0, pagesOriginPort: 0 } as never,
+    { pagesHost: '127.0.0.1', pagesHttpPort: 0, pagesOriginPort: 0, trustedProxies: [] } as never,
     { find } as never,
     answers as never,
     {} as never,

@@ -1,10 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import type { Request, Response } from 'express';
-import { BlobError, BlobStore, type BlobReader, type ByteRange } from '../../../drivers/objects/blob-store.js';
+import { BlobError, BlobStore, type ByteRange } from '../../../drivers/objects/blob-store.js';
 import type { Principal } from '../../../platform/auth/principal.js';
 import { DomainError, stateConflict, unavailable } from '../../../platform/errors/domain-error.js';
+import { AnswerSlots } from '../../../platform/http/answer-slots.js';
 import { parseRange, rangeHolds } from '../../../platform/http/byte-range.js';
-import { sendPaced } from '../../../platform/http/paced-answer.js';
+import { clientAddress } from '../../../platform/http/client-address.js';
+import { sendPaced, type AnswerSource } from '../../../platform/http/paced-answer.js';
 import type { Backup } from './backup.entity.js';
 import { BackupsService } from './backups.service.js';
 
@@ -16,6 +18,7 @@ export class BackupDownloads {
   constructor(
     private readonly backups: BackupsService,
     private readonly blobs: BlobStore,
+    private readonly slots: AnswerSlots,
   ) {}
 
   async send(caller: Principal, serverId: string, uuid: string, request: Request, response: Response): Promise<void> {
@@ -31,7 +34,7 @@ export class BackupDownloads {
       response.setHeader('Content-Range', `bytes */${bytes}`);
       throw new DomainError('range_not_satisfiable', 'range_not_satisfiable', `The archive has ${bytes} bytes.`);
     }
-    const archive = await this.open(backup, range);
+    const archive = await this.open(request, backup, range);
     try {
       await this.backups.recordDownload(caller, serverId, backup);
       response.status(range ? 206 : 200).set({
@@ -54,11 +57,12 @@ export class BackupDownloads {
     }
   }
 
-  private async open({ blobId, bytes }: Backup, range: ByteRange | null): Promise<BlobReader> {
+  private async open(request: Request, { blobId, bytes }: Backup, range: ByteRange | null): Promise<AnswerSource> {
     try {
       const { size } = await this.blobs.stat(blobId ?? '');
       if (size !== bytes) throw unavailable('archive', new Error('the blob has another size than was stored'));
-      return await this.blobs.open(blobId ?? '', range ?? { start: 0, end: size - 1 });
+      const part = range ?? { start: 0, end: size - 1 };
+      return await this.slots.open(clientAddress(request), () => this.blobs.open(blobId ?? '', part));
     } catch (error) {
       if (error instanceof BlobError) throw unavailable('object_store', error);
       throw error;

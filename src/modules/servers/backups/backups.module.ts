@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { AnswerSlotsModule } from '../../../platform/http/answer-slots.js';
 import { BlobsWorkerModule } from '../../blobs/blobs.module.js';
 import { ServiceContainerModule } from '../lifecycle/service-container.module.js';
 import { TaskBackups } from '../schedules/task-ports.js';
@@ -17,7 +18,7 @@ import { Workshop } from './lifecycle/workshop.js';
 
 /** Backups as the API serves them and schedules start them. */
 @Module({
-  imports: [ServerRowsModule],
+  imports: [ServerRowsModule, AnswerSlotsModule],
   providers: [
     ServerGate,
     BackupRepository,

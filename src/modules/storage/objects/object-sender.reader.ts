@@ -1,11 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { create as contentDisposition } from 'content-disposition';
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
-import { BlobError, BlobStore, type BlobReader, type ByteRange } from '../../../drivers/objects/blob-store.js';
+import { BlobError, BlobStore, type ByteRange } from '../../../drivers/objects/blob-store.js';
 import { DomainError, notFound, unavailable } from '../../../platform/errors/domain-error.js';
+import { AnswerSlots } from '../../../platform/http/answer-slots.js';
 import { parseRange, rangeHolds } from '../../../platform/http/byte-range.js';
+import { clientAddress } from '../../../platform/http/client-address.js';
 import { judgeConditions } from '../../../platform/http/conditions.js';
-import { sendPaced } from '../../../platform/http/paced-answer.js';
+import { sendPaced, type AnswerSource } from '../../../platform/http/paced-answer.js';
 import type { StoredObject } from './stored-object.entity.js';
 
 /** What is no larger is read at once and sent in one piece. */
@@ -21,7 +23,10 @@ export interface Sending {
 /** Sends objects, whole or in parts, as fast as they are taken and no faster. */
 @Injectable()
 export class ObjectSender {
-  constructor(private readonly blobs: BlobStore) {}
+  constructor(
+    private readonly blobs: BlobStore,
+    private readonly slots: AnswerSlots,
+  ) {}
 
   async send(request: IncomingMessage, response: ServerResponse, sending: Sending): Promise<void> {
     const { object, headers } = sending;
@@ -42,7 +47,7 @@ export class ObjectSender {
       throw new DomainError('range_not_satisfiable', 'range_not_satisfiable', `The object has ${size} bytes.`);
     }
     const part = range ?? { start: 0, end: size - 1 };
-    const body = request.method === 'HEAD' || size === 0 ? null : await this.open(object, part);
+    const body = request.method === 'HEAD' || size === 0 ? null : await this.open(request, object, part);
     if (body === 'gone') return this.sendAgain(request, response, sending);
     response.writeHead(range ? 206 : 200, {
       ...described,
@@ -65,10 +70,16 @@ export class ObjectSender {
     await this.send(request, response, { ...sending, object });
   }
 
-  private async open({ blobId }: StoredObject, part: ByteRange): Promise<Buffer | BlobReader | 'gone'> {
+  private async open(
+    request: IncomingMessage,
+    { blobId }: StoredObject,
+    part: ByteRange,
+  ): Promise<Buffer | AnswerSource | 'gone'> {
     try {
       const length = part.end - part.start + 1;
-      if (length > SMALL_BYTES) return await this.blobs.open(blobId, part);
+      if (length > SMALL_BYTES) {
+        return await this.slots.open(clientAddress(request), () => this.blobs.open(blobId, part));
+      }
       const bytes = await this.blobs.read(blobId, part);
       if (bytes.length === length) return bytes;
       throw unavailable('object_store', new Error(`the blob ${blobId} is shorter than its object`));
