@@ -44,6 +44,8 @@ export abstract class BlobReader {
    * Fills the front of `into`, and answers with how many bytes came; 0 at the end. It is not asked again before it has answered.
    */
   abstract read(into: Buffer): Promise<number>;
+  /** False once the blob has been deleted, and takes up its room only because it is read. */
+  abstract stillThere(): Promise<boolean>;
   /** A `read` under way may still come to its end, or fail. */
   abstract close(): Promise<void>;
 }

@@ -12,7 +12,7 @@ import { Site } from './sites/site.entity.js';
 
 const INTERVAL_MS = 2000;
 const BATCH = 100;
-/** Who reads a pack that was pruned may do so to its end, and pages that were loaded before find what belongs to them. */
+/** So long pages that were loaded before find what belongs to them; who reads a pack then has some time to come to its end. */
 const READERS_MS = 120_000;
 /** No archive takes that long: whoever was at it is dead. */
 const SILENCE_MS = 300_000;

@@ -1,7 +1,11 @@
 import { AnswerSlots } from './answer-slots.js';
 import type { AnswerSource } from './paced-answer.js';
 
-const source = (): AnswerSource => ({ read: async () => 0, close: async () => undefined });
+const source = (): AnswerSource => ({
+  read: async () => 0,
+  stillThere: async () => true,
+  close: async () => undefined,
+});
 const open = (slots: AnswerSlots, address: string): Promise<AnswerSource> => slots.open(address, async () => source());
 
 test('an address has so many open and no more, however it writes itself, until it closes one', async () => {

@@ -47,6 +47,10 @@ class CountedSource implements AnswerSource {
     return this.source.read(into);
   }
 
+  stillThere(): Promise<boolean> {
+    return this.source.stillThere();
+  }
+
   async close(): Promise<void> {
     this.closed();
     await this.source.close();

@@ -4,7 +4,7 @@ import { connect, type AddressInfo, type Socket } from 'node:net';
 import { setInterval as every, setTimeout as pause } from 'node:timers/promises';
 import { sendPaced, type AnswerSource } from './paced-answer.js';
 
-const PACE = { bytes: 60 * 1024, withinMs: 600 };
+const PACE = { bytes: 60 * 1024, withinMs: 600, goneMs: 300 };
 const MEBIBYTE = 1024 * 1024;
 const REQUEST = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
 
@@ -29,6 +29,7 @@ async function askFor(body: AnswerSource, pace = PACE, request = REQUEST): Promi
 /** Its bytes count up, so that one that is sent before it is there, or after it is gone, is seen. */
 class Body implements AnswerSource {
   closed = false;
+  there = true;
   private at = 0;
 
   constructor(private readonly bytes: number) {}
@@ -41,6 +42,10 @@ class Body implements AnswerSource {
     for (let index = 0; index < length; index += 4) into.writeUInt32LE((this.at + index) / 4, index);
     this.at += length;
     return length;
+  }
+
+  async stillThere(): Promise<boolean> {
+    return this.there;
   }
 
   async close(): Promise<void> {
@@ -99,6 +104,32 @@ test('one that reads slowly but steadily gets all', async () => {
   expect(body.closed).toBe(true);
 });
 
+describe('what is deleted while it is read', () => {
+  test('is sent for a while and then no more, however fast the client is', async () => {
+    const body = bodyOf(Infinity);
+    const { sent } = await askFor(body);
+    let read = 0;
+    client.on('data', ({ length }) => (read += length)).resume();
+    const [connection] = (await once(server, 'connection')) as [Socket];
+    await once(client, 'data');
+    body.there = false;
+    const [from, began] = [read, performance.now()];
+    await expect(sent).rejects.toThrow('was deleted');
+    expect(performance.now() - began).toBeGreaterThan(PACE.goneMs);
+    expect(read).toBeGreaterThan(from);
+    expect(body.closed).toBe(true);
+    expect(connection.destroyed).toBe(true);
+  });
+
+  test('comes whole to who is done in time', async () => {
+    const body = bodyOf(8 * MEBIBYTE);
+    body.there = false;
+    const { sent } = await askFor(body);
+    client.resume();
+    await sent;
+  });
+});
+
 test('a fast one gets every byte, each once and in order', async () => {
   const bytes = 24 * MEBIBYTE;
   const body = bodyOf(bytes);
@@ -117,6 +148,7 @@ test('a fast one gets every byte, each once and in order', async () => {
 const answering = (...answers: (() => Promise<number>)[]): AnswerSource & { closed: boolean } => ({
   closed: false,
   read: () => answers.shift()?.() ?? Promise.resolve(0),
+  stillThere: async () => true,
   async close() {
     this.closed = true;
   },

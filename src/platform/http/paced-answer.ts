@@ -3,6 +3,8 @@ import type { ServerResponse } from 'node:http';
 /** What is answered with: `read` fills the front of `into` and answers with how many bytes came, 0 at the end. */
 export interface AnswerSource {
   read(into: Buffer): Promise<number>;
+  /** False once it has been deleted, and is there only for as long as it is read. */
+  stillThere(): Promise<boolean>;
   /** May come while a `read` is under way. */
   close(): Promise<void>;
 }
@@ -12,6 +14,8 @@ export interface AnswerPace {
   bytes: number;
   /** ... each time this has passed. */
   withinMs: number;
+  /** How long what has been deleted meanwhile is sent on. */
+  goneMs: number;
 }
 
 /**
@@ -19,7 +23,7 @@ export interface AnswerPace {
  * little, and a client that takes 1 KiB/s needs a minute for either; hence two. On loopback it is more than a megabyte, so
  * behind a proxy there that does not buffer, it is below some 16 KiB/s that a client looks as if it took nothing.
  */
-export const DOWNLOAD_PACE: AnswerPace = { bytes: 60 * 1024, withinMs: 120_000 };
+export const DOWNLOAD_PACE: AnswerPace = { bytes: 60 * 1024, withinMs: 120_000, goneMs: 120_000 };
 
 /**
  * That a piece has left is known once all of it has, so it is no larger than what a slow client takes in time. Who takes a piece
@@ -32,9 +36,10 @@ const SLOW_MS = 1000;
 const LOOKS = 8;
 
 /**
- * Answers with what is read from a store, as fast as it is taken and no faster. A client that takes too little is cut off: for
- * as long as it stays, the store keeps what it reads, even if that has been deleted. How long the store needs does not count.
- * Whatever the outcome, the source is closed after it.
+ * Answers with what is read from a store, as fast as it is taken and no faster. For as long as a client stays, the
+ * store keeps what it reads, even if that has been deleted: one that takes too little is cut off, and so is one that still
+ * reads what was deleted a while ago. How long the store needs does not count. Whatever the outcome, the source is closed
+ * after it.
  */
 export async function sendPaced(source: AnswerSource, response: ServerResponse, pace = DOWNLOAD_PACE): Promise<void> {
   // An answer that waits for those before it has no connection yet, and is not told when that ends.
@@ -42,15 +47,21 @@ export async function sendPaced(source: AnswerSource, response: ServerResponse, 
   const cut = Promise.withResolvers<never>();
   const leave = (): void => cut.reject(new Error('the client went away before it had its answer'));
   const taken = (): number => connection.bytesWritten - connection.writableLength;
+  const end = (why: string): void => {
+    cut.reject(new Error(why));
+    connection.destroy();
+  };
+  const isGone = goneFor(source, pace.goneMs);
+  let over = false;
   let [from, looks] = [taken(), 0];
   const look = (): void => {
+    void isGone().then((gone) => gone && !over && end('what is answered with was deleted'));
     looks++;
     const now = taken();
     if (response.writableLength === 0 || now - from >= pace.bytes) {
       [from, looks] = [now, 0];
     } else if (looks >= LOOKS) {
-      cut.reject(new Error('the client takes too little of its answer'));
-      connection.destroy();
+      end('the client takes too little of its answer');
     }
   };
   const timer = setInterval(look, pace.withinMs / LOOKS);
@@ -61,10 +72,22 @@ export async function sendPaced(source: AnswerSource, response: ServerResponse, 
   try {
     await Promise.race([cut.promise, sent]);
   } finally {
+    over = true;
     clearInterval(timer);
     connection.off('close', leave);
     await source.close();
   }
+}
+
+/** Tells whether the source has been gone for so long, as far as who asks now and then can see. */
+function goneFor(source: AnswerSource, goneMs: number): () => Promise<boolean> {
+  let since: number | undefined;
+  return async () => {
+    // What cannot tell has failed, which its next reading tells.
+    if (await source.stillThere().catch(() => true)) return false;
+    since ??= performance.now();
+    return performance.now() - since >= goneMs;
+  };
 }
 
 /** One piece is read while the one before it leaves, each into memory that is used over and over. */

@@ -22,6 +22,10 @@ export class FileReader extends BlobReader {
     return bytesRead;
   }
 
+  override async stillThere(): Promise<boolean> {
+    return (await this.handle.stat()).nlink > 0;
+  }
+
   override close(): Promise<void> {
     return this.handle.close();
   }

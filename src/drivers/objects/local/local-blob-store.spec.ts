@@ -40,6 +40,19 @@ describe('blobs as files', () => {
     expect((error as BlobError).code).toBe(code);
   }
 
+  test('who reads a blob sees whether it was deleted meanwhile, and reads on', async () => {
+    const content = randomBytes(100_000);
+    const { blobId } = await store.put(store.newId(), from([content]));
+    const reader = await store.open(blobId, { start: 0, end: content.length - 1 });
+    expect(await reader.stillThere()).toBe(true);
+    await store.delete(blobId);
+    expect(await reader.stillThere()).toBe(false);
+    const memory = Buffer.alloc(content.length);
+    expect(await reader.read(memory)).toBe(content.length);
+    expect(memory.equals(content)).toBe(true);
+    await reader.close();
+  });
+
   test('what was put comes back, whole and in parts, with its size and hash', async () => {
     const content = randomBytes(3 * 1024 * 1024 + 7);
     const pieces = [

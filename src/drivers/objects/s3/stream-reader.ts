@@ -22,6 +22,11 @@ export class StreamReader extends BlobReader {
     return bytes;
   }
 
+  /** A store of that kind is not ours to fill: it looks after what it reads from by itself. */
+  override async stillThere(): Promise<boolean> {
+    return true;
+  }
+
   override async close(): Promise<void> {
     this.stream.destroy();
   }
