@@ -7,6 +7,7 @@ import { BucketRemoverWorker } from './bucket-remover.worker.js';
 import { BucketRepository } from './buckets/bucket.repository.js';
 import { BucketsService } from './buckets/buckets.service.js';
 import { ObjectUploads } from './lifecycle/object-uploads.js';
+import { UploadSlots } from './lifecycle/upload-slots.js';
 import { ObjectDownloads } from './objects/object-downloads.reader.js';
 import { ObjectSender } from './objects/object-sender.reader.js';
 import { ObjectRepository } from './objects/object.repository.js';
@@ -24,6 +25,7 @@ import { PublicObjects } from './public/public-objects.service.js';
     ObjectRepository,
     ObjectsService,
     UploadLedger,
+    UploadSlots,
     ObjectUploads,
     ObjectSender,
     ObjectDownloads,

@@ -13,17 +13,22 @@ import { expectConsistent, expectStatus, StorageClient } from './storage-client.
 
 /** O-01: how many uploads are at one place when the process dies. */
 const RUNS = 200;
+/** By so many accounts, as each may have only some under way. */
+const ACCOUNTS = 10;
 const SMALL = 20_000;
 /** More than is gathered before it is written. */
 const LARGE = 1_100_000;
 
 let berth: Berth;
+let clients: StorageClient[];
 let client: StorageClient;
 let root: string;
 
 beforeAll(async () => {
   berth = await startBerth({ processes: [['api'], ['worker']] });
-  client = new StorageClient(berth, await berth.makeAccount());
+  clients = [];
+  for (let n = 0; n < ACCOUNTS; n++) clients.push(new StorageClient(berth, await berth.makeAccount()));
+  client = clients[0]!;
   root = fileURLToPath(berth.env['OBJECT_STORE_URL']!);
 });
 afterAll(() => berth?.close());
@@ -45,14 +50,19 @@ function files(): { name: string; size: number; isPart: boolean }[] {
 const parts = (bytes: number): number => files().filter(({ size, isPart }) => isPart && size >= bytes).length;
 const blobs = (): number => files().filter(({ isPart }) => !isPart).length;
 
-interface Upload {
+interface Place {
+  client: StorageClient;
+  bucket: string;
   key: string;
+}
+
+interface Upload extends Place {
   before: Buffer | undefined;
   after: Buffer;
   request: ClientRequest;
 }
 
-/** Uploads into one bucket, every other one in the place of an object that is there already. */
+/** Uploads into one bucket of each account, every other one in the place of an object that is there already. */
 class Uploads {
   private readonly answered = new Set<string>();
   private readonly begun: Upload[] = [];
@@ -61,28 +71,39 @@ class Uploads {
   private lock: QueryRunner | undefined;
 
   private constructor(
-    private readonly bucket: string,
+    private readonly buckets: string[],
     private readonly bytes: number,
   ) {}
 
   /** With what is to be replaced in its place. */
   static async prepare(bytes: number): Promise<Uploads> {
-    const uploads = new Uploads(await client.bucket('killed'), bytes);
-    const { bucket, before } = uploads;
-    for (let index = 0; index < RUNS; index += 2) before.set(`key ${index}`, randomBytes(1000));
-    await Promise.all([...before].map(async ([key, was]) => expectStatus(await client.put(bucket, key, was), 201)));
+    const buckets = await Promise.all(clients.map((one) => one.bucket('killed')));
+    const uploads = new Uploads(buckets, bytes);
+    const make = async (index: number): Promise<void> => {
+      const { client, bucket, key } = uploads.place(index);
+      const was = randomBytes(1000);
+      uploads.before.set(key, was);
+      expectStatus(await client.put(bucket, key, was), 201);
+    };
+    await Promise.all(Array.from({ length: RUNS / 2 }, (_, half) => make(2 * half)));
     return uploads;
   }
 
   begin(): void {
-    const { bucket, bytes, before } = this;
+    const { bytes, before } = this;
     for (let index = 0; index < RUNS; index++) {
-      const key = `key ${index}`;
+      const place = this.place(index);
+      const { client, bucket, key } = place;
       const after = randomBytes(bytes);
       const { request, answer } = client.begin(bucket, key, { 'content-length': String(bytes) });
-      this.begun.push({ key, before: before.get(key), after, request });
+      this.begun.push({ ...place, before: before.get(key), after, request });
       this.ends.push(answer.then(({ status }) => status === 201 && this.answered.add(key)).catch(() => undefined));
     }
+  }
+
+  private place(index: number): Place {
+    const account = Math.floor((index * ACCOUNTS) / RUNS);
+    return { client: clients[account]!, bucket: this.buckets[account]!, key: `key ${index}` };
   }
 
   async haveRoom(): Promise<void> {
@@ -100,14 +121,16 @@ class Uploads {
 
   /** How many have become objects. */
   objects(): Promise<number> {
-    return count(`bucket_objects WHERE bucket_id = '${this.bucket}' AND size = ${this.bytes}`);
+    return count(`bucket_objects WHERE bucket_id IN ('${this.buckets.join("', '")}') AND size = ${this.bytes}`);
   }
 
-  /** Nobody gets any further with the account's rows. */
+  /** Nobody gets any further with the accounts' rows. */
   async hold(): Promise<void> {
     this.lock = berth.database.source.createQueryRunner();
     await this.lock.startTransaction();
-    await this.lock.query('SELECT id FROM accounts WHERE id = ? FOR UPDATE', [client.account.id]);
+    await this.lock.query('SELECT id FROM accounts WHERE id IN (?) FOR UPDATE', [
+      clients.map(({ account }) => account.id),
+    ]);
   }
 
   async letGo(): Promise<void> {
@@ -121,8 +144,8 @@ class Uploads {
 
   /** Each object is one of the two, whole; the new one where that was answered. */
   async expectWhole(): Promise<void> {
-    const look = async ({ key, before, after }: Upload): Promise<void> => {
-      const { status, bytes } = await client.get(this.bucket, key);
+    const look = async ({ client, bucket, key, before, after }: Upload): Promise<void> => {
+      const { status, bytes } = await client.get(bucket, key);
       const found = status === 404 ? undefined : bytes;
       const allowed = this.answered.has(key) ? [after] : [before, after];
       expect([key, allowed.some((one) => (one && found ? one.equals(found) : one === found))]).toEqual([key, true]);

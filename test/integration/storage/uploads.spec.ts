@@ -193,6 +193,32 @@ describe('at the same time', () => {
   });
 });
 
+test('an account has so many under way and no more, and holds up no other', async () => {
+  const [many, other] = [await limited({}), await limited({})];
+  const bucket = await many.bucket('many');
+  const begun = Array.from({ length: 32 }, (_, index) => {
+    const { request, answer } = many.begin(bucket, `slow ${index}`, { 'content-length': '100000' });
+    request.write(Buffer.alloc(99_999));
+    return { request, answer };
+  });
+  await uploads(32);
+  const late = many.begin(bucket, 'late', { 'content-length': '1000', expect: '100-continue' });
+  late.request.on('continue', () => late.request.destroy(new Error('it was let go on')));
+  const refused = expectStatus(await late.answer, 429);
+  expect([json(refused).code, refused.headers['retry-after']]).toEqual(['too_many_uploads', '10']);
+  late.request.destroy();
+  await uploads(32);
+  expectStatus(await other.put(await other.bucket('other'), 'x', 'not held up'), 201);
+
+  const [last, ...rest] = begun.reverse();
+  last!.request.end('x');
+  expectStatus(await last!.answer, 201);
+  expectStatus(await many.put(bucket, 'late', 'x'), 201);
+  for (const { request } of rest) request.destroy();
+  await Promise.all(rest.map(({ answer }) => expect(answer).rejects.toThrow()));
+  await uploads(0);
+});
+
 describe('what comes to nothing leaves nothing', () => {
   test('a client that goes away in the middle of it', async () => {
     const bucket = await client.bucket('aborted');

@@ -8,6 +8,17 @@ import { AppLogger } from '../../../platform/observability/logger.js';
 import { objectView, type ObjectView } from '../dto/object.dto.js';
 import { readContentType } from '../objects/content-type.js';
 import { UploadLedger, type Upload, type UploadTarget } from '../objects/upload-ledger.service.js';
+import { UploadSlots } from './upload-slots.js';
+
+export interface Uploaded {
+  object: ObjectView;
+  isNew: boolean;
+}
+
+interface Announced {
+  size: number | undefined;
+  contentType: string;
+}
 
 /** Far below the silence that makes somebody else give an upload up. */
 const SIGN_OF_LIFE_MS = 10_000;
@@ -18,19 +29,19 @@ export class ObjectUploads {
   constructor(
     private readonly ledger: UploadLedger,
     private readonly blobs: BlobStore,
+    private readonly slots: UploadSlots,
     private readonly log: AppLogger,
   ) {}
 
-  async put(
-    caller: Principal,
-    bucketId: string,
-    key: string,
-    request: Request,
-  ): Promise<{ object: ObjectView; isNew: boolean }> {
+  async put(caller: Principal, bucketId: string, key: string, request: Request): Promise<Uploaded> {
     mustBePlain(request);
     const contentType = readContentType(request.headers['content-type']);
     const size = announcedSize(request);
     const target: UploadTarget = { caller, bucketId, key: Buffer.from(key), headers: request.headers };
+    return this.slots.uploading(caller.accountId, () => this.receive(target, request, { size, contentType }));
+  }
+
+  private async receive(target: UploadTarget, request: Request, { size, contentType }: Announced): Promise<Uploaded> {
     const upload = await this.ledger.begin(target, this.blobs.newId(), size);
     const alive = setInterval(() => void this.keepAlive(upload, request), SIGN_OF_LIFE_MS);
     try {
