@@ -1,16 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { bodyTooLarge } from './body.js';
 
 const LINGER_MS = 2000;
-
-/** Reads a body to its end and drops it; throws once it is larger than the route allows. */
-export async function drainBody(request: IncomingMessage, limit: number): Promise<void> {
-  let size = 0;
-  for await (const chunk of request) {
-    size += (chunk as Buffer).length;
-    if (size > limit) throw bodyTooLarge(limit);
-  }
-}
 
 /**
  * For an answer that goes out before the body has arrived: the connection stays open though the client asked for its end, or

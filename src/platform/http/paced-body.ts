@@ -54,3 +54,9 @@ export async function* pacedBody(request: IncomingMessage, pace = UPLOAD_PACE): 
     yield next.value;
   }
 }
+
+/** Reads such a body to its end and drops it. */
+export async function drainBody(request: IncomingMessage, pace = UPLOAD_PACE): Promise<void> {
+  const chunks = pacedBody(request, pace);
+  while (!(await chunks.next()).done);
+}

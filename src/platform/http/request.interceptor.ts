@@ -6,9 +6,8 @@ import { from, lastValueFrom, map, switchMap, type Observable } from 'rxjs';
 import { principalOf } from '../auth/principal.js';
 import { BODY_LIMIT, DEFAULT_BOUNDS, STREAM_BODY, type BodyBounds } from './body.decorators.js';
 import { readJsonBody } from './body.js';
-import { drainBody } from './drain.js';
 import { Idempotency, IDEMPOTENCY_HEADER, NOT_IDEMPOTENT } from './idempotency.js';
-import { limitBody } from './paced-body.js';
+import { drainBody, limitBody } from './paced-body.js';
 import { linkNextPage, Page } from './page.js';
 import { unknownField, validationFailed } from './validation.js';
 
@@ -60,7 +59,7 @@ export class RequestInterceptor implements NestInterceptor {
       return next.handle();
     };
     if (!keyed || !route.idempotent || !principal) return handle();
-    const drain = route.stream ? () => drainBody(request, route.bounds.bytes) : undefined;
+    const drain = route.stream ? () => drainBody(request) : undefined;
     return from(this.idempotency.run(request, response, principal.accountId, () => lastValueFrom(handle()), drain));
   }
 
