@@ -28,7 +28,7 @@ export abstract class BlobStore {
   abstract read(blobId: string, range: ByteRange): Promise<Buffer>;
   abstract stat(blobId: string): Promise<BlobStat>;
   /** Removes the blob, and what an unfinished `put` of that id has left. Idempotent. */
-  abstract delete(blobId: string): Promise<void>;
+  abstract delete(blobId: string, hint?: DeleteHint): Promise<void>;
   /**
    * All there is, in no order: for finding what nobody owns. Unfinished ones are among them where they take up room until
    * somebody deletes them.
@@ -56,6 +56,11 @@ export interface PutHint {
    * takes, and nothing else; a store that takes a blob in a limited number of pieces may refuse what is much larger.
    */
   size?: number | undefined;
+}
+
+export interface DeleteHint {
+  /** Its `put` came to its end: nothing unfinished needs to be looked for. */
+  whole?: boolean;
 }
 
 export interface StoredBlob {

@@ -60,13 +60,13 @@ export class DeploymentRemoverWorker extends RecurringWorker {
   private async removeDiscarded(now: Date): Promise<void> {
     while (!this.stopped) {
       const rows = await this.database.manager.find(Deployment, {
-        select: { id: true, blobId: true },
+        select: { id: true, blobId: true, status: true },
         where: { discardedAt: LessThan(new Date(+now - READERS_MS)) },
         order: { discardedAt: 'ASC' },
         take: BATCH,
       });
       if (rows.length === 0) return;
-      for (const { blobId } of rows) await this.blobs.delete(blobId);
+      for (const { blobId, status } of rows) await this.blobs.delete(blobId, { whole: status === 'READY' });
       await this.database.manager.delete(Deployment, { id: In(rows.map(({ id }) => id)) });
     }
   }

@@ -43,15 +43,14 @@ export class BlobRemoverWorker extends RecurringWorker {
     while (!this.stopped) {
       const rows = await this.database.manager.find(DiscardedBlob, { order: { discardedAt: 'ASC' }, take: BATCH });
       if (rows.length === 0) return;
-      const blobIds = rows.map(({ blobId }) => blobId);
-      await this.removeAll(blobIds);
-      await this.database.manager.delete(DiscardedBlob, { blobId: In(blobIds) });
+      await this.removeAll(rows);
+      await this.database.manager.delete(DiscardedBlob, { blobId: In(rows.map(({ blobId }) => blobId)) });
     }
   }
 
-  async removeAll(blobIds: string[]): Promise<void> {
+  async removeAll(blobs: Pick<DiscardedBlob, 'blobId' | 'whole'>[]): Promise<void> {
     const slots = pLimit(AT_ONCE);
-    await Promise.all(blobIds.map((blobId) => slots(() => this.blobs.delete(blobId))));
+    await Promise.all(blobs.map(({ blobId, whole }) => slots(() => this.blobs.delete(blobId, { whole }))));
   }
 
   /** What they were to become is not there, and the room they held is free again. */
@@ -60,7 +59,7 @@ export class BlobRemoverWorker extends RecurringWorker {
     for (const { blobId } of await this.database.manager.find(ObjectUpload, { where: { seenAt }, take: BATCH })) {
       await this.database.transaction(async (tx) => {
         const { affected } = await tx.manager.delete(ObjectUpload, { blobId, seenAt });
-        if (affected === 1) await this.objects.discard(tx, blobId);
+        if (affected === 1) await this.objects.discard(tx, blobId, { whole: false });
       });
     }
   }

@@ -40,7 +40,7 @@ export class BucketRemoverWorker extends RecurringWorker {
         [bucketId],
       );
       if (rows.length === 0) return this.removeRow(bucketId);
-      await this.remover.removeAll(rows.map(({ blobId }) => blobId));
+      await this.remover.removeAll(rows.map(({ blobId }) => ({ blobId, whole: true })));
       // Nothing is added to a deleted bucket, so all up to the last one are those whose blobs are gone.
       await this.database.manager.query('DELETE FROM bucket_objects WHERE bucket_id = ? AND object_key <= ?', [
         bucketId,

@@ -1,10 +1,13 @@
 import {
+  AbortMultipartUploadCommand,
   DeleteObjectCommand,
   GetObjectCommand,
   HeadBucketCommand,
   HeadObjectCommand,
+  ListMultipartUploadsCommand,
   paginateListObjectsV2,
   S3Client,
+  type MultipartUpload,
 } from '@aws-sdk/client-s3';
 import { Upload } from '@aws-sdk/lib-storage';
 import { createHash } from 'node:crypto';
@@ -16,6 +19,7 @@ import {
   type BlobEntry,
   type BlobStat,
   type ByteRange,
+  type DeleteHint,
   type PutHint,
   type StoredBlob,
 } from '../blob-store.js';
@@ -42,9 +46,13 @@ export interface S3Options {
   endpoint?: string | undefined;
 }
 
+interface Place {
+  Bucket: string;
+  Key: string;
+}
+
 /**
- * Blobs in a bucket of an S3 store, under their ids. Credentials are found as the AWS SDK does. The parts of an upload that
- * its writer could not abort any more are ended by a lifecycle rule of the bucket, see docs/operations.md.
+ * Blobs in a bucket of an S3 store, under their ids. Credentials are found as the AWS SDK does.
  */
 export class S3BlobStore extends BlobStore {
   /** Whoever takes slowly what is read holds a connection; with ones of its own reading holds up nothing else. */
@@ -117,13 +125,10 @@ export class S3BlobStore extends BlobStore {
     return { size: ContentLength ?? 0, modifiedAt: LastModified ?? new Date(0) };
   }
 
-  override async delete(blobId: string): Promise<void> {
-    const command = new DeleteObjectCommand(this.place(blobId));
-    try {
-      await asBlobError(() => this.client.send(command));
-    } catch (error) {
-      if (!(error instanceof BlobError) || error.code !== 'not_found') throw error;
-    }
+  override async delete(blobId: string, { whole = false }: DeleteHint = {}): Promise<void> {
+    const place = this.place(blobId);
+    if (!whole) await this.abortUploads(place);
+    await present(() => this.client.send(new DeleteObjectCommand(place)));
   }
 
   override async *list(): AsyncIterable<BlobEntry> {
@@ -131,19 +136,41 @@ export class S3BlobStore extends BlobStore {
     const pages = paginateListObjectsV2({ client: this.client }, { Bucket, Prefix })[Symbol.asyncIterator]();
     for (;;) {
       const page = await asBlobError(() => pages.next());
-      if (page.done) return;
-      for (const { Key = '', LastModified } of page.value.Contents ?? []) {
-        const blobId = Key.slice(Prefix.length);
-        if (/^[0-9a-f]{32}$/.test(blobId)) yield { blobId, modifiedAt: LastModified ?? new Date(0) };
-      }
+      if (page.done) break;
+      for (const { Key, LastModified } of page.value.Contents ?? []) yield* this.entryOf(Key, LastModified);
     }
+    for await (const { Key, Initiated } of this.unfinished(Prefix)) yield* this.entryOf(Key, Initiated);
   }
 
   override async check(): Promise<void> {
     await asBlobError(() => this.client.send(new HeadBucketCommand({ Bucket: this.options.bucket })));
   }
 
-  private place(blobId: string): { Bucket: string; Key: string } {
+  private async abortUploads(place: Place): Promise<void> {
+    for await (const { Key, UploadId } of this.unfinished(place.Key)) {
+      if (Key !== place.Key) continue;
+      await present(() => this.client.send(new AbortMultipartUploadCommand({ ...place, UploadId })));
+    }
+  }
+
+  /** Uploads that were begun, and neither finished nor aborted. */
+  private async *unfinished(Prefix: string): AsyncGenerator<MultipartUpload> {
+    let from = {};
+    for (;;) {
+      const command = new ListMultipartUploadsCommand({ Bucket: this.options.bucket, Prefix, ...from });
+      const page = await asBlobError(() => this.client.send(command)).catch(unlessRefused);
+      yield* page?.Uploads ?? [];
+      if (!page?.IsTruncated) return;
+      from = { KeyMarker: page.NextKeyMarker, UploadIdMarker: page.NextUploadIdMarker };
+    }
+  }
+
+  private *entryOf(key = '', modifiedAt = new Date(0)): Generator<BlobEntry> {
+    const blobId = key.slice(this.options.prefix.length);
+    if (/^[0-9a-f]{32}$/.test(blobId)) yield { blobId, modifiedAt };
+  }
+
+  private place(blobId: string): Place {
     checkBlobId(blobId);
     return { Bucket: this.options.bucket, Key: `${this.options.prefix}${blobId}` };
   }
@@ -176,12 +203,29 @@ async function asBlobError<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
+/** Null for what is not there. */
+async function present<T>(work: () => Promise<T>): Promise<T | null> {
+  try {
+    return await asBlobError(work);
+  } catch (error) {
+    if (error instanceof BlobError && error.code === 'not_found') return null;
+    throw error;
+  }
+}
+
+/** Where a store cannot tell of unfinished uploads, or its owner does not let us ask, the bucket's rule ends them. */
+function unlessRefused(error: BlobError): null {
+  const { name } = error.cause as { name?: string };
+  if (name === 'NotImplemented' || name === 'AccessDenied') return null;
+  throw error;
+}
+
 /** HEAD answers have no body, and with it no code: the bucket's own absence is told by `check`. */
 function blobErrorOf(error: unknown): BlobError {
   if (error instanceof BlobError) return error;
   const { name = '', $metadata } = error as { name?: string; $metadata?: { httpStatusCode?: number } };
   const status = $metadata?.httpStatusCode;
-  if (name === 'NoSuchKey' || name === 'NotFound') {
+  if (['NoSuchKey', 'NoSuchUpload', 'NotFound'].includes(name)) {
     return new BlobError('not_found', 'There is no such blob', { cause: error });
   }
   if (NO_ROOM.has(name) || status === 507) {

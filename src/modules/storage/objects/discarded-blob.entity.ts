@@ -1,4 +1,4 @@
-import { Entity, Index, PrimaryColumn } from 'typeorm';
+import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import { TimeColumn } from '../../../platform/database/columns.js';
 
 /** A blob that no object has any more and that is to be removed from the store. */
@@ -10,4 +10,8 @@ export class DiscardedBlob {
   @Index('ix_discarded_blobs_at')
   @TimeColumn('discarded_at')
   discardedAt!: Date;
+
+  /** Its upload came to its end, so that it has left nothing else. */
+  @Column({ name: 'whole', type: 'boolean', default: false })
+  whole!: boolean;
 }

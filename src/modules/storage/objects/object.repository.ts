@@ -54,7 +54,7 @@ export class ObjectRepository {
       .set(content)
       .where('bucket_id = :bucketId AND object_key = :key', { bucketId, key })
       .execute();
-    await this.discard(tx, before.blobId);
+    await this.discard(tx, before.blobId, { whole: true });
   }
 
   async remove(tx: Tx, { bucketId, key, blobId }: StoredObject): Promise<void> {
@@ -64,7 +64,7 @@ export class ObjectRepository {
       .from(StoredObject)
       .where('bucket_id = :bucketId AND object_key = :key', { bucketId, key })
       .execute();
-    await this.discard(tx, blobId);
+    await this.discard(tx, blobId, { whole: true });
   }
 
   /** Ends an upload and the room it holds. False when it was given up meanwhile. */
@@ -73,7 +73,7 @@ export class ObjectRepository {
     return affected === 1;
   }
 
-  async discard(tx: Tx, blobId: string): Promise<void> {
-    await tx.manager.insert(DiscardedBlob, { blobId, discardedAt: new Date() });
+  async discard(tx: Tx, blobId: string, { whole }: { whole: boolean }): Promise<void> {
+    await tx.manager.insert(DiscardedBlob, { blobId, discardedAt: new Date(), whole });
   }
 }

@@ -133,7 +133,7 @@ export class UploadLedger {
   /** Gives back the room and leaves the blob to be removed, unless it has become an object after all. */
   async abandon({ blobId }: Upload): Promise<void> {
     await this.database.transaction(async (tx) => {
-      if (await this.objects.endUpload(tx, blobId)) await this.objects.discard(tx, blobId);
+      if (await this.objects.endUpload(tx, blobId)) await this.objects.discard(tx, blobId, { whole: false });
     });
   }
 
