@@ -11,11 +11,14 @@ export class UnderWay {
     return this.counts.get(name) ?? 0;
   }
 
-  /** Counts one more until the answer is called, once. */
+  /** Counts one more until the answer is called; that it is called again changes nothing. */
   begin(name: string): () => void {
     this.counts.set(name, this.of(name) + 1);
     this.all++;
+    let ended = false;
     return () => {
+      if (ended) return;
+      ended = true;
       const left = this.of(name) - 1;
       if (left > 0) this.counts.set(name, left);
       else this.counts.delete(name);

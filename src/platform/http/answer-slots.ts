@@ -7,7 +7,7 @@ import type { AnswerSource } from './paced-answer.js';
 /** More than people behind one address open side by side. */
 const PER_ADDRESS = 50;
 /** Each holds memory, and what it reads from: a file, or a connection to the store, of which there are more than these. */
-const PER_PROCESS = 500;
+const PER_PROCESS = 2000;
 
 /**
  * How many answers may be sent as they are read at once: a client may take hours for one, so that no limit of requests per
@@ -22,12 +22,11 @@ export class AnswerSlots {
     const bucket = addressBucket(address);
     if (this.underWay.of(bucket) >= PER_ADDRESS) throw tooMany('rate_limited', 'too_many_downloads', 10);
     if (this.underWay.total >= PER_PROCESS) throw tooMany('unavailable', 'downloads_unavailable', 5);
-    const closed = Promise.withResolvers<void>();
-    void this.underWay.during(bucket, () => closed.promise);
+    const end = this.underWay.begin(bucket);
     try {
-      return new CountedSource(await open(), closed.resolve);
+      return new CountedSource(await open(), end);
     } catch (error) {
-      closed.resolve();
+      end();
       throw error;
     }
   }
