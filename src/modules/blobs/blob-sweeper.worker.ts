@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { BlobStore } from '../../drivers/objects/blob-store.js';
+import { removeBlobs } from '../../drivers/objects/remove-blobs.js';
 import { Database } from '../../platform/database/database.js';
 import { RecurringWorker } from '../../platform/background/recurring-worker.js';
 import { AppLogger } from '../../platform/observability/logger.js';
@@ -49,8 +50,10 @@ export class BlobSweeperWorker extends RecurringWorker {
 
   private async removeOrphans(blobIds: string[]): Promise<void> {
     if (blobIds.length === 0) return;
-    for (const blobId of await this.owners.orphansAmong([...new Set(blobIds)])) {
-      await this.blobs.delete(blobId);
+    const orphans = await this.owners.orphansAmong([...new Set(blobIds)]);
+    const blobs = orphans.map((blobId) => ({ blobId }));
+    const left = await removeBlobs(this.blobs, blobs, this.log);
+    for (const blobId of orphans.filter((orphan) => !left.has(orphan))) {
       this.removed.inc();
       this.log.warn({ blobId }, 'blob removed: nobody owns it');
     }

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { In, IsNull, LessThan, Not } from 'typeorm';
 import { BlobStore } from '../../drivers/objects/blob-store.js';
+import { removeBlobs } from '../../drivers/objects/remove-blobs.js';
 import { RecurringWorker } from '../../platform/background/recurring-worker.js';
 import { Database } from '../../platform/database/database.js';
 import { AppLogger } from '../../platform/observability/logger.js';
@@ -66,8 +67,15 @@ export class DeploymentRemoverWorker extends RecurringWorker {
         take: BATCH,
       });
       if (rows.length === 0) return;
-      for (const { blobId, status } of rows) await this.blobs.delete(blobId, { whole: status === 'READY' });
-      await this.database.manager.delete(Deployment, { id: In(rows.map(({ id }) => id)) });
+      const blobs = rows.map(({ blobId, status }) => ({ blobId, whole: status === 'READY' }));
+      const left = await removeBlobs(this.blobs, blobs, this.log);
+      const gone = rows.filter(({ blobId }) => !left.has(blobId)).map(({ id }) => id);
+      await this.database.manager.delete(Deployment, { id: In(gone) });
+      // It is as if they were discarded now, so they are tried again later, behind all others.
+      const later = { discardedAt: now };
+      if (left.size > 0) await this.database.manager.update(Deployment, { blobId: In([...left]) }, later);
+      // The store is away: the next turn tells.
+      if (gone.length === 0) return;
     }
   }
 

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import pLimit from 'p-limit';
-import { In, LessThan } from 'typeorm';
+import { In, LessThan, LessThanOrEqual } from 'typeorm';
 import { BlobStore } from '../../drivers/objects/blob-store.js';
+import { removeBlobs } from '../../drivers/objects/remove-blobs.js';
 import { RecurringWorker } from '../../platform/background/recurring-worker.js';
 import { Database } from '../../platform/database/database.js';
 import { AppLogger } from '../../platform/observability/logger.js';
@@ -13,7 +13,8 @@ import { StoredObject } from './objects/stored-object.entity.js';
 
 const INTERVAL_MS = 2000;
 const BATCH = 500;
-const AT_ONCE = 16;
+/** What cannot be removed is tried again after that, behind all others. */
+const LATER_MS = 60_000;
 /** Whoever writes says every ten seconds that it is alive. */
 const SILENCE_MS = 60_000;
 const LOCK = 'berth:remove-blobs';
@@ -34,23 +35,26 @@ export class BlobRemoverWorker extends RecurringWorker {
 
   protected turn(): Promise<unknown> {
     return this.database.exclusively(LOCK, async () => {
-      await this.giveUpSilent(new Date());
-      await this.removeDiscarded();
+      const now = new Date();
+      await this.giveUpSilent(now);
+      await this.removeDiscarded(now);
     });
   }
 
-  async removeDiscarded(): Promise<void> {
+  async removeDiscarded(now: Date): Promise<void> {
+    const { manager } = this.database;
+    const due = { where: { discardedAt: LessThanOrEqual(now) }, order: { discardedAt: 'ASC' }, take: BATCH } as const;
     while (!this.stopped) {
-      const rows = await this.database.manager.find(DiscardedBlob, { order: { discardedAt: 'ASC' }, take: BATCH });
+      const rows = await manager.find(DiscardedBlob, due);
       if (rows.length === 0) return;
-      await this.removeAll(rows);
-      await this.database.manager.delete(DiscardedBlob, { blobId: In(rows.map(({ blobId }) => blobId)) });
+      const left = await removeBlobs(this.blobs, rows, this.log);
+      const gone = rows.map(({ blobId }) => blobId).filter((blobId) => !left.has(blobId));
+      await manager.delete(DiscardedBlob, { blobId: In(gone) });
+      const later = { discardedAt: new Date(+now + LATER_MS) };
+      if (left.size > 0) await manager.update(DiscardedBlob, { blobId: In([...left]) }, later);
+      // The store is away: the next turn tells.
+      if (gone.length === 0) return;
     }
-  }
-
-  async removeAll(blobs: Pick<DiscardedBlob, 'blobId' | 'whole'>[]): Promise<void> {
-    const slots = pLimit(AT_ONCE);
-    await Promise.all(blobs.map(({ blobId, whole }) => slots(() => this.blobs.delete(blobId, { whole }))));
   }
 
   /** What they were to become is not there, and the room they held is free again. */

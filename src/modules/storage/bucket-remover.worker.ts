@@ -1,9 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { IsNull, Not } from 'typeorm';
+import { BlobStore } from '../../drivers/objects/blob-store.js';
+import { removeBlobs } from '../../drivers/objects/remove-blobs.js';
 import { RecurringWorker } from '../../platform/background/recurring-worker.js';
 import { Database } from '../../platform/database/database.js';
 import { AppLogger } from '../../platform/observability/logger.js';
-import { BlobRemoverWorker } from './blob-remover.worker.js';
 import { Bucket } from './buckets/bucket.entity.js';
 import { ObjectUpload } from './objects/object-upload.entity.js';
 
@@ -16,7 +17,7 @@ const LOCK = 'berth:remove-buckets';
 export class BucketRemoverWorker extends RecurringWorker {
   constructor(
     private readonly database: Database,
-    private readonly remover: BlobRemoverWorker,
+    private readonly blobs: BlobStore,
     log: AppLogger,
   ) {
     super({ what: 'removal of deleted buckets', everyMs: INTERVAL_MS }, log);
@@ -33,20 +34,30 @@ export class BucketRemoverWorker extends RecurringWorker {
   }
 
   private async empty(bucketId: string): Promise<void> {
+    let after: Buffer = Buffer.alloc(0);
+    let all = true;
     while (!this.stopped) {
       const rows = await this.database.manager.query<{ key: Buffer; blobId: string }[]>(
         `SELECT object_key AS \`key\`, blob_id AS blobId FROM bucket_objects
-          WHERE bucket_id = ? ORDER BY object_key LIMIT ${BATCH}`,
-        [bucketId],
+          WHERE bucket_id = ? AND object_key > ? ORDER BY object_key LIMIT ${BATCH}`,
+        [bucketId, after],
       );
-      if (rows.length === 0) return this.removeRow(bucketId);
-      await this.remover.removeAll(rows.map(({ blobId }) => ({ blobId, whole: true })));
-      // Nothing is added to a deleted bucket, so all up to the last one are those whose blobs are gone.
-      await this.database.manager.query('DELETE FROM bucket_objects WHERE bucket_id = ? AND object_key <= ?', [
-        bucketId,
-        rows.at(-1)!.key,
-      ]);
+      if (rows.length === 0) break;
+      const blobs = rows.map(({ blobId }) => ({ blobId, whole: true }));
+      const left = await removeBlobs(this.blobs, blobs, this.log);
+      // What is still there the next turn tries again, and when it is all, the store is away.
+      if (left.size === rows.length) return;
+      if (left.size > 0) all = false;
+      const last = rows.at(-1)!.key;
+      // Nothing is added to a deleted bucket, so all up to the last one are those that were to be removed.
+      await this.database.manager.query(
+        `DELETE FROM bucket_objects
+          WHERE bucket_id = ? AND object_key > ? AND object_key <= ? AND blob_id NOT IN (?)`,
+        [bucketId, after, last, ['', ...left]],
+      );
+      after = last;
     }
+    if (all && !this.stopped) await this.removeRow(bucketId);
   }
 
   /** Uploads that were under way end by themselves, or are given up; until then the next turn tries again. */
