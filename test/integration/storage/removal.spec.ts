@@ -98,4 +98,26 @@ describe('one blob that cannot be removed holds up none of the others, and is tr
     await age();
     await until('it is gone as well', () => isEmpty('SELECT 1 FROM sites WHERE id = ?', [first.id]));
   });
+
+  test('of backups', async () => {
+    const { api } = client.account;
+    const wanted = { name: 'kept', runtime: 'nodejs', ram: 128, disk: 512, cpu: 25 };
+    const { id } = (await api.post('/servers', wanted)).expect(201).body as { id: string };
+    await api.waitFor(`/servers/${id}`, 'RUNNING');
+    const make = async () => {
+      const { uuid } = (await api.post(`/servers/${id}/backups`)).expect(201).body as { uuid: string };
+      await api.waitFor(`/servers/${id}/backups/${uuid}`, 'READY');
+      const sql = 'SELECT blob_id AS blobId FROM server_backups WHERE uuid = ?';
+      return { uuid, blob: (await berth.database.query<{ blobId: string }[]>(sql, [uuid]))[0]!.blobId };
+    };
+    const [held, other] = [await make(), await make()];
+    const letGo = hold(held.blob);
+    for (const { uuid } of [held, other]) (await api.delete(`/servers/${id}/backups/${uuid}`)).expect(204);
+    const row = 'SELECT 1 FROM server_backups WHERE uuid = ?';
+    await until('the other one is gone', () => isEmpty(row, [other.uuid]));
+    expect([isThere(other.blob), isThere(held.blob), await isEmpty(row, [held.uuid])]).toEqual([false, true, false]);
+    letGo();
+    await berth.database.query('UPDATE server_backups SET deleted_at = deleted_at - INTERVAL 2 MINUTE');
+    await until('it is gone as well', () => isEmpty(row, [held.uuid]));
+  });
 });

@@ -1,6 +1,8 @@
-import { Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
-import { In, IsNull, Not } from 'typeorm';
+import { Injectable } from '@nestjs/common';
+import { In, LessThanOrEqual } from 'typeorm';
 import { BlobStore } from '../../../drivers/objects/blob-store.js';
+import { removeBlobs } from '../../../drivers/objects/remove-blobs.js';
+import { RecurringWorker } from '../../../platform/background/recurring-worker.js';
 import { Database } from '../../../platform/database/database.js';
 import { AppLogger } from '../../../platform/observability/logger.js';
 import { OperationsService } from '../../../platform/operations/operations.service.js';
@@ -10,33 +12,26 @@ import { BACKUP_LANE, type BackupPayload } from './backup.operations.js';
 
 const INTERVAL_MS = 2000;
 const BATCH = 50;
+/** What cannot be removed is tried again after that, behind all others. */
+const LATER_MS = 60_000;
 const LOCK = 'berth:remove-backups';
 
 /** Removes the archives of deleted backups, each before its row: until then the row owns it. */
 @Injectable()
-export class BackupRemoverWorker implements OnApplicationBootstrap, OnModuleDestroy {
-  private timer: NodeJS.Timeout | undefined;
-  private running: Promise<void> = Promise.resolve();
-  private stopped = false;
-
+export class BackupRemoverWorker extends RecurringWorker {
   constructor(
     private readonly database: Database,
     private readonly operations: OperationsService,
     private readonly blobs: BlobStore,
-    private readonly log: AppLogger,
+    log: AppLogger,
     owners: BlobOwners,
   ) {
+    super({ what: 'removal of deleted backups', everyMs: INTERVAL_MS }, log);
     owners.register((blobIds) => this.owned(blobIds));
   }
 
-  onApplicationBootstrap(): void {
-    this.schedule();
-  }
-
-  async onModuleDestroy(): Promise<void> {
-    this.stopped = true;
-    clearTimeout(this.timer);
-    await this.running;
+  protected turn(): Promise<unknown> {
+    return this.database.exclusively(LOCK, () => this.removeDeleted(new Date()));
   }
 
   /** All backups of a service that is being deleted, of which no operation is under way any more. */
@@ -44,25 +39,24 @@ export class BackupRemoverWorker implements OnApplicationBootstrap, OnModuleDest
     for (const backup of await this.database.manager.findBy(Backup, { serverId })) await this.remove(backup);
   }
 
-  private schedule(): void {
-    if (this.stopped) return;
-    this.timer = setTimeout(() => {
-      this.running = this.removeDeleted().finally(() => this.schedule());
-    }, INTERVAL_MS);
-  }
-
-  private async removeDeleted(): Promise<void> {
-    try {
-      await this.database.exclusively(LOCK, async () => {
-        const rows = await this.database.manager.find(Backup, {
-          where: { deletedAt: Not(IsNull()) },
-          order: { deletedAt: 'ASC' },
-          take: BATCH,
-        });
-        for (const backup of rows) if (!(await this.isBeingMade(backup))) await this.remove(backup);
-      });
-    } catch (error) {
-      this.log.warn({ err: error }, 'removal of deleted backups failed; the next try follows');
+  private async removeDeleted(now: Date): Promise<void> {
+    const { manager } = this.database;
+    const rows = await manager.find(Backup, {
+      where: { deletedAt: LessThanOrEqual(now) },
+      order: { deletedAt: 'ASC' },
+      take: BATCH,
+    });
+    const idle: Backup[] = [];
+    for (const backup of rows) if (!(await this.isBeingMade(backup))) idle.push(backup);
+    const archives = idle.flatMap(({ blobId, status }) =>
+      blobId === null ? [] : { blobId, whole: status === 'READY' },
+    );
+    const left = await removeBlobs(this.blobs, archives, this.log);
+    const isLeft = ({ blobId }: Backup): boolean => left.has(blobId ?? '');
+    const idsOf = (backups: Backup[]) => ({ id: In(backups.map(({ id }) => id)) });
+    await manager.delete(Backup, idsOf(idle.filter((backup) => !isLeft(backup))));
+    if (left.size > 0) {
+      await manager.update(Backup, idsOf(idle.filter(isLeft)), { deletedAt: new Date(+now + LATER_MS) });
     }
   }
 
