@@ -7,7 +7,7 @@ import type { AnswerSource } from './paced-answer.js';
 /** More than people behind one address open side by side. */
 const PER_ADDRESS = 50;
 /** Each holds memory, and what it reads from: a file, or a connection to the store, of which there are more than these. */
-const PER_PROCESS = 2000;
+const PER_PROCESS = 1000;
 
 /**
  * How many answers may be sent as they are read at once: a client may take hours for one, so that no limit of requests per

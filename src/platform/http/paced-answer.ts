@@ -25,11 +25,12 @@ export interface AnswerPace {
  */
 export const DOWNLOAD_PACE: AnswerPace = { bytes: 60 * 1024, withinMs: 120_000, goneMs: 120_000 };
 
-/**
- * That a piece has left is known once all of it has, so it is no larger than what a slow client takes in time. Who takes a piece
- * at once gets a larger one next: that is half the work, and only then is memory spent on it.
- */
-const PIECE_BYTES = { least: 64 * 1024, most: 512 * 1024 };
+/** That a piece has left is known once all of it has, so it is no larger than what a slow client takes in time. */
+const PIECE_BYTES = 64 * 1024;
+/** Twice as much is in memory for each answer. Who takes what was read at once has more read the next time: that is less work. */
+const READ_BYTES = { least: 64 * 1024, most: 256 * 1024 };
+/** What all answers of the process have beyond the least. */
+const ROOM_BYTES = 64 * 1024 * 1024;
 const AT_ONCE_MS = 50;
 const SLOW_MS = 1000;
 /** How often we look, within the time that a client has. */
@@ -67,12 +68,14 @@ export async function sendPaced(source: AnswerSource, response: ServerResponse, 
   const timer = setInterval(look, pace.withinMs / LOOKS);
   connection.once('close', leave);
   if (connection.destroyed) leave();
-  const sent = sendPieces(source, response);
+  const size = new ReadSize();
+  const sent = sendPieces(source, response, size);
   sent.catch(() => undefined);
   try {
     await Promise.race([cut.promise, sent]);
   } finally {
     over = true;
+    size.shrink();
     clearInterval(timer);
     connection.off('close', leave);
     await source.close();
@@ -90,12 +93,29 @@ function goneFor(source: AnswerSource, goneMs: number): () => Promise<boolean> {
   };
 }
 
-/** One piece is read while the one before it leaves, each into memory that is used over and over. */
-async function sendPieces(source: AnswerSource, response: ServerResponse): Promise<void> {
-  let size = PIECE_BYTES.least;
+let roomTaken = 0;
+
+/** How much is read at once for one answer. */
+class ReadSize {
+  bytes = READ_BYTES.least;
+
+  grow(): void {
+    if (this.bytes >= READ_BYTES.most || roomTaken + 2 * this.bytes > ROOM_BYTES) return;
+    roomTaken += 2 * this.bytes;
+    this.bytes *= 2;
+  }
+
+  shrink(): void {
+    roomTaken -= 2 * (this.bytes - READ_BYTES.least);
+    this.bytes = READ_BYTES.least;
+  }
+}
+
+/** More is read while what was read before leaves, each into memory that is used over and over. */
+async function sendPieces(source: AnswerSource, response: ServerResponse, size: ReadSize): Promise<void> {
   let [ahead, leaving] = [Buffer.alloc(0), Buffer.alloc(0)];
   const readAhead = (): Promise<number> => {
-    if (ahead.length !== size) ahead = Buffer.allocUnsafeSlow(size);
+    if (ahead.length !== size.bytes) ahead = Buffer.allocUnsafeSlow(size.bytes);
     const reading = source.read(ahead);
     // Whoever is cut off meanwhile asks for it no more.
     reading.catch(() => undefined);
@@ -107,10 +127,12 @@ async function sendPieces(source: AnswerSource, response: ServerResponse): Promi
     [ahead, leaving] = [leaving, ahead];
     reading = readAhead();
     const began = performance.now();
-    await written(response, leaving.subarray(0, bytes));
+    for (let at = 0; at < bytes; at += PIECE_BYTES) {
+      await written(response, leaving.subarray(at, Math.min(bytes, at + PIECE_BYTES)));
+    }
     const took = performance.now() - began;
-    if (took < AT_ONCE_MS) size = Math.min(2 * size, PIECE_BYTES.most);
-    else if (took > SLOW_MS) size = PIECE_BYTES.least;
+    if (took < AT_ONCE_MS) size.grow();
+    else if (took > SLOW_MS) size.shrink();
   }
   await new Promise<void>((resolve) => response.end(resolve));
 }

@@ -104,7 +104,7 @@ test('a server that is not hardened is refused, and says why', async () => {
   const adding = hosts.add({ name: 'own', ...own, serviceAddress: hostname, servicePort: Number(port) });
   await expect(adding).rejects.toMatchObject({ code: 'host_not_hardened' });
   await expect(adding).rejects.toThrow(
-    /symbolic links.*enforce_storage_engine.*innodb_temp_data_file_path.*innodb_undo_tablespaces/,
+    /symbolic links.*enforce_storage_engine.*innodb_temp_data_file_path.*innodb_undo_log_truncate/,
   );
 });
 

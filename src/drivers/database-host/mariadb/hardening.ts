@@ -24,7 +24,6 @@ const RULES: [variable: string, holds: (value: string) => boolean, fault: string
     (value) => !/:autoextend$/i.test(value),
     'innodb_temp_data_file_path has no bound (:max:)',
   ],
-  ['innodb_undo_tablespaces', (value) => Number(value) >= 2, 'innodb_undo_tablespaces is below 2'],
   ['innodb_undo_log_truncate', (value) => value === 'ON', 'innodb_undo_log_truncate is off'],
   ['innodb_max_undo_log_size', (value) => Number(value) <= 1024 * MEBIBYTE, 'innodb_max_undo_log_size is above 1 GiB'],
   ['skip_grant_tables', (value) => value !== 'ON', 'grants are not looked at (skip_grant_tables)'],

@@ -32,7 +32,7 @@ const PARTS_AT_ONCE = 2;
 const MAX_PARTS = 10_000;
 const SOCKETS = 256;
 /** More than answers are sent at once, so that what is small is read beside them. */
-const READING_SOCKETS = 2304;
+const READING_SOCKETS = 1280;
 const CONNECT_MS = 5000;
 /** A store that says nothing for so long is away; a client that takes what it sends slowly may pause it. */
 const SILENCE_MS = 120_000;

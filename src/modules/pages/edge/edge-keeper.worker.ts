@@ -136,11 +136,13 @@ export class EdgeKeeperWorker extends RecurringWorker {
 
   /** A handshake for a site that has no certificate, while the edge may order one for it. */
   private async order({ id, accountId, domain }: Orderer, care: Care): Promise<Outcome | 'unreachable'> {
-    if (!(await this.budget.take(accountId, domain))) return { certificate: null, reason: TOO_MANY };
+    if (!(await this.budget.allows(accountId, domain))) return { certificate: null, reason: TOO_MANY };
     const { manager } = this.database;
     await manager.update(Site, { id, domain }, { tlsOrderUntil: new Date(Date.now() + ORDER_MS) });
     try {
-      return await this.handshake(domain, care);
+      const outcome = await this.handshake(domain, care);
+      if (outcome !== 'unreachable') await this.budget.count(accountId, domain);
+      return outcome;
     } finally {
       await manager.update(Site, { id, domain }, { tlsOrderUntil: null });
     }

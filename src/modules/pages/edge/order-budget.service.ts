@@ -1,12 +1,14 @@
 import { Injectable } from '@nestjs/common';
-import { LessThan, MoreThanOrEqual } from 'typeorm';
+import { LessThan } from 'typeorm';
 import { Database } from '../../../platform/database/database.js';
 import { QuotaLock } from '../../accounts/quota-lock.service.js';
 import { CertificateOrder } from './certificate-order.entity.js';
 
 const DAY_MS = 24 * 3_600_000;
-/** Enough to have all sites that the plan allows made twice on one day, and for some that fail a few times. */
-const budgetOf = (sites: number): number => 20 + 2 * sites;
+/** Of how many domains: enough to have all sites that the plan allows made on two other domains in one day. */
+const domainsOf = (sites: number): number => 20 + 2 * sites;
+/** Of one domain: more than the pauses after failures allow, however often its site is made anew. */
+const ORDERS_OF_DOMAIN = 40;
 
 /**
  * How many certificates may be ordered for an account in 24 hours. Authorities count the orders of all accounts together, so
@@ -19,17 +21,21 @@ export class OrderBudget {
     private readonly quota: QuotaLock,
   ) {}
 
-  /** Whether one more may be ordered; if so, it is counted. */
-  async take(accountId: string, domain: string): Promise<boolean> {
-    return this.database.transaction(async (tx) => {
-      const { sites } = await this.quota.acquire(tx, accountId);
-      const now = new Date();
-      const dayAgo = new Date(+now - DAY_MS);
-      await tx.manager.delete(CertificateOrder, { accountId, orderedAt: LessThan(dayAgo) });
-      const ordered = await tx.manager.countBy(CertificateOrder, { accountId, orderedAt: MoreThanOrEqual(dayAgo) });
-      if (ordered >= budgetOf(sites)) return false;
-      await tx.manager.insert(CertificateOrder, { accountId, domain, orderedAt: now });
-      return true;
-    });
+  async allows(accountId: string, domain: string): Promise<boolean> {
+    const { manager } = this.database;
+    await manager.delete(CertificateOrder, { accountId, orderedAt: LessThan(new Date(Date.now() - DAY_MS)) });
+    const ofDomain = await manager.countBy(CertificateOrder, { accountId, domain });
+    if (ofDomain > 0) return ofDomain < ORDERS_OF_DOMAIN;
+    const { sites } = await this.quota.peek({ manager }, accountId);
+    const ordered = await manager
+      .createQueryBuilder(CertificateOrder, 'o')
+      .select('COUNT(DISTINCT o.domain)', 'domains')
+      .where({ accountId })
+      .getRawOne<{ domains: string }>();
+    return Number(ordered!.domains) < domainsOf(sites);
+  }
+
+  async count(accountId: string, domain: string): Promise<void> {
+    await this.database.manager.insert(CertificateOrder, { accountId, domain, orderedAt: new Date() });
   }
 }

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import pLimit from 'p-limit';
 import { Config } from '../../../config/config.js';
 import { BlobStore } from '../../../drivers/objects/blob-store.js';
 import { SparingTurns } from '../../../platform/batching/sparing-turns.js';
@@ -15,6 +16,8 @@ const KEPT_BYTES = 2 * MEGABYTE;
 /** A manifest of more keeps the thread busy for so long that there are not many of them at a time. */
 const LARGE_MANIFEST_BYTES = MEGABYTE / 4;
 const SHARE_FOR_LARGE = 1 / 4;
+/** Each is in memory while it waits for its turn, and a store that hangs holds up no more of them. */
+const LARGE_AT_ONCE = 8;
 /** The room that a manifest takes, by the length of its text. */
 const manifestWeight = (bytes: number): number => 2 * bytes + 4096;
 
@@ -25,6 +28,7 @@ export class SiteContents {
   private readonly pieces: WeighedCache<Buffer>;
   /** There are more of them than fit into memory, and anybody may ask for one after the other. */
   private readonly large = new SparingTurns(SHARE_FOR_LARGE);
+  private readonly fewAtOnce = pLimit(LARGE_AT_ONCE);
 
   constructor(
     private readonly blobs: BlobStore,
@@ -36,9 +40,16 @@ export class SiteContents {
   }
 
   manifest({ blobId, manifestAt, manifestBytes }: Shown): LoadedManifest | Promise<LoadedManifest> {
-    const make = async () => loadManifest(await this.read(blobId, { at: manifestAt, bytes: manifestBytes }));
-    const makeInTurn = manifestBytes > LARGE_MANIFEST_BYTES ? () => this.large.take(make) : make;
-    return this.manifests.get(blobId, makeInTurn, () => manifestWeight(manifestBytes));
+    const read = () => this.read(blobId, { at: manifestAt, bytes: manifestBytes });
+    const make = async () => loadManifest(await read());
+    const makeInTurn = async () => {
+      const bytes = await read();
+      return this.large.take(() => loadManifest(bytes));
+    };
+    const isLarge = manifestBytes > LARGE_MANIFEST_BYTES;
+    return this.manifests.get(blobId, isLarge ? () => this.fewAtOnce(makeInTurn) : make, () =>
+      manifestWeight(manifestBytes),
+    );
   }
 
   /** All of a file where that is small, at once if it is in memory; else what reads it for that client. */
