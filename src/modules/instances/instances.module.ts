@@ -2,8 +2,9 @@ import { Module } from '@nestjs/common';
 import { EngineOwners } from './engine-owners.service.js';
 import { InstanceWatchers } from './instance-watchers.service.js';
 import { LeftoversWorker } from './leftovers.worker.js';
+import { CreationSlots } from './lifecycle/creation-slots.service.js';
 import { InstanceMoves } from './lifecycle/instance-moves.service.js';
-import { PowerSlots } from './lifecycle/power-slots.js';
+import { PowerSlots } from './lifecycle/power-slots.service.js';
 import { UsageMeter } from './usage-meter.service.js';
 import { UsageCache } from './usage.cache.js';
 
@@ -13,7 +14,7 @@ export class InstancesModule {}
 
 /** What the worker does with instances whatever they are for. Modules that have any import it, and register as owners. */
 @Module({
-  providers: [InstanceMoves, PowerSlots, EngineOwners, LeftoversWorker],
-  exports: [InstanceMoves, PowerSlots, EngineOwners],
+  providers: [InstanceMoves, CreationSlots, PowerSlots, EngineOwners, LeftoversWorker],
+  exports: [InstanceMoves, CreationSlots, PowerSlots, EngineOwners],
 })
 export class InstancesWorkerModule {}

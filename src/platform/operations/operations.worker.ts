@@ -3,8 +3,11 @@ import { AppLogger } from '../observability/logger.js';
 import { OperationQueue } from './operation-queue.js';
 import { OperationRunner } from './operation-runner.js';
 
-/** Operations mostly wait for the engine, so one process may have many under way. */
-const CONCURRENCY = 64;
+/**
+ * Operations mostly wait for the engine, so one process may have many under way: more than all those together that have slots,
+ * so that a kill never waits for them.
+ */
+const CONCURRENCY = 128;
 
 /** Takes operation ids off the queue. */
 @Injectable()

@@ -10,6 +10,7 @@ import {
   type OperationStep,
 } from '../../../platform/operations/operation-handler.js';
 import { Operation } from '../../../platform/operations/operation.entity.js';
+import { CreationSlots } from '../../instances/lifecycle/creation-slots.service.js';
 import { Machine } from '../machine.entity.js';
 import { MACHINE_OPERATIONS } from '../machine.operations.js';
 import { MachineRepository } from '../machine.repository.js';
@@ -23,6 +24,7 @@ export class MachineCreateWorker extends OperationHandler {
     private readonly machines: MachineRepository,
     private readonly container: MachineContainer,
     private readonly events: EventRecorder,
+    private readonly atOnce: CreationSlots,
   ) {
     super();
   }
@@ -33,6 +35,10 @@ export class MachineCreateWorker extends OperationHandler {
       { name: 'instance', run: () => this.make(machine), undo: () => this.container.remove(machine.id) },
       { name: 'start', run: () => this.container.start(machine.id) },
     ];
+  }
+
+  override slots(): CreationSlots {
+    return this.atOnce;
   }
 
   async onDone(tx: Tx, operation: Operation): Promise<void> {

@@ -9,7 +9,7 @@ import {
   type OperationStep,
 } from '../../../platform/operations/operation-handler.js';
 import { Operation } from '../../../platform/operations/operation.entity.js';
-import { PowerSlots } from '../../instances/lifecycle/power-slots.js';
+import { PowerSlots } from '../../instances/lifecycle/power-slots.service.js';
 import { Machine } from '../machine.entity.js';
 import { MACHINE_OPERATIONS, type PowerPayload } from '../machine.operations.js';
 import type { MachineStatus } from '../machine-status.js';

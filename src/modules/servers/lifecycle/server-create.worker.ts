@@ -8,6 +8,7 @@ import {
   type OperationStep,
 } from '../../../platform/operations/operation-handler.js';
 import { Operation } from '../../../platform/operations/operation.entity.js';
+import { CreationSlots } from '../../instances/lifecycle/creation-slots.service.js';
 import { DatabaseProvisioning } from '../../databases/lifecycle/database-provisioning.service.js';
 import { Server } from '../server.entity.js';
 import { SERVER_OPERATIONS } from '../server.operations.js';
@@ -25,6 +26,7 @@ export class ServerCreateWorker extends OperationHandler {
     private readonly installer: Installer,
     private readonly databases: DatabaseProvisioning,
     private readonly events: EventRecorder,
+    private readonly atOnce: CreationSlots,
   ) {
     super();
   }
@@ -52,6 +54,10 @@ export class ServerCreateWorker extends OperationHandler {
       { name: 'start', run: (context) => this.installer.begin(context) },
       { name: 'install', run: (context) => this.installer.wait(context) },
     ];
+  }
+
+  override slots(): CreationSlots {
+    return this.atOnce;
   }
 
   async onDone(tx: Tx, operation: Operation): Promise<void> {

@@ -13,7 +13,7 @@ import {
 import { Operation } from '../../../platform/operations/operation.entity.js';
 import type { ServerStatus } from '../server-status.js';
 import { Server } from '../server.entity.js';
-import { PowerSlots } from '../../instances/lifecycle/power-slots.js';
+import { PowerSlots } from '../../instances/lifecycle/power-slots.service.js';
 import { SERVER_OPERATIONS, type PowerPayload } from '../server.operations.js';
 import { ServerRepository } from '../server.repository.js';
 import { ServiceContainer } from './service-container.js';

@@ -9,6 +9,7 @@ import {
   type OperationStep,
 } from '../../../platform/operations/operation-handler.js';
 import { Operation } from '../../../platform/operations/operation.entity.js';
+import { CreationSlots } from '../../instances/lifecycle/creation-slots.service.js';
 import { Server } from '../server.entity.js';
 import { SERVER_OPERATIONS, type ReinstallPayload } from '../server.operations.js';
 import { ServerRepository } from '../server.repository.js';
@@ -25,6 +26,7 @@ export class ServerReinstallWorker extends OperationHandler {
     private readonly container: ServiceContainer,
     private readonly installer: Installer,
     private readonly events: EventRecorder,
+    private readonly atOnce: CreationSlots,
   ) {
     super();
   }
@@ -52,6 +54,10 @@ export class ServerReinstallWorker extends OperationHandler {
       { name: 'install', run: (context) => this.installer.wait(context) },
       ...((payload as ReinstallPayload).wasRunning ? [] : [{ name: 'stop', run: halt }]),
     ];
+  }
+
+  override slots(): CreationSlots {
+    return this.atOnce;
   }
 
   async onDone(tx: Tx, operation: Operation): Promise<void> {

@@ -72,7 +72,6 @@ export class ScheduleClockWorker implements OnApplicationBootstrap, OnModuleDest
     for (const { id, serverId } of due) {
       try {
         await this.take(serverId, id);
-        await this.runs.prune(id);
       } catch (error) {
         this.log.error({ err: error, scheduleId: id }, 'schedule not started; another try follows');
       }

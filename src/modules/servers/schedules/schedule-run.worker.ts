@@ -13,6 +13,7 @@ import {
 import { ServerRepository } from '../server.repository.js';
 import { ScheduleRun, ScheduleRunTask, type RunStatus } from './schedule-run.entity.js';
 import { RUN_OPERATION, ScheduleRunsService, type RunPayload } from './schedule-runs.service.js';
+import { ScheduleSlots } from './schedule-slots.js';
 import { ScheduleTaskWorker } from './schedule-task.worker.js';
 import { Schedule } from './schedule.entity.js';
 import { ScheduleRepository } from './schedule.repository.js';
@@ -34,6 +35,7 @@ export class ScheduleRunWorker extends OperationHandler {
     private readonly schedules: ScheduleRepository,
     private readonly runs: ScheduleRunsService,
     private readonly task: ScheduleTaskWorker,
+    private readonly atOnce: ScheduleSlots,
   ) {
     super();
   }
@@ -46,6 +48,10 @@ export class ScheduleRunWorker extends OperationHandler {
       name: `task-${sequence}`,
       run: () => this.perform(operation.resourceId, runId, sequence),
     }));
+  }
+
+  override slots(): ScheduleSlots {
+    return this.atOnce;
   }
 
   async onDone(tx: Tx, operation: Operation): Promise<void> {

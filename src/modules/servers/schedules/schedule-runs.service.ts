@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { LessThan } from 'typeorm';
-import { Database, type Tx } from '../../../platform/database/database.js';
+import type { Tx } from '../../../platform/database/database.js';
 import { EventRecorder, SYSTEM, type NewEvent } from '../../../platform/events/event-recorder.js';
 import { newId } from '../../../platform/ids/id.js';
 import { OperationsService } from '../../../platform/operations/operations.service.js';
@@ -27,7 +27,6 @@ const READY: ServerStatus[] = ['STARTING', 'RUNNING', 'STOPPING', 'STOPPED', 'CR
 @Injectable()
 export class ScheduleRunsService {
   constructor(
-    private readonly database: Database,
     private readonly schedules: ScheduleRepository,
     private readonly operations: OperationsService,
     private readonly events: EventRecorder,
@@ -65,6 +64,7 @@ export class ScheduleRunsService {
     }
     await tx.manager.update(Schedule, { id: schedule.id }, { lastRunAt: now });
     await this.record(tx, server, 'server:schedule.execute', schedule, by, { runId });
+    await this.prune(tx, schedule.id);
     return run;
   }
 
@@ -82,19 +82,20 @@ export class ScheduleRunsService {
       finishedAt: now,
     });
     await tx.manager.insert(ScheduleRun, run);
+    await this.prune(tx, schedule.id);
     return run;
   }
 
   /** Forgets what is older than the runs that are kept. */
-  async prune(scheduleId: string): Promise<void> {
-    const [oldest] = await this.database.manager.find(ScheduleRun, {
+  private async prune({ manager }: Tx, scheduleId: string): Promise<void> {
+    const [oldest] = await manager.find(ScheduleRun, {
       select: { id: true },
       where: { scheduleId },
       order: { id: 'DESC' },
       skip: KEPT_RUNS,
       take: 1,
     });
-    if (oldest) await this.database.manager.delete(ScheduleRun, { scheduleId, id: LessThan(oldest.id) });
+    if (oldest) await manager.delete(ScheduleRun, { scheduleId, id: LessThan(oldest.id) });
   }
 
   async record(tx: Tx, server: Server, event: string, schedule: Schedule, by: Cause, more: object = {}): Promise<void> {

@@ -15,9 +15,13 @@ import { TaskBackups, TaskConsole } from './task-ports.js';
 const PATIENCE_MS = 60_000;
 const BUSY_RETRY_MS = 2000;
 const PASSING = new Set(['busy', 'state_conflict']);
-/** How long a worker waits for a task's operation before it does something else meanwhile. */
-const WATCH_MS = 3000;
+/** How long a worker waits for a task's operation before it does something else meanwhile ... */
+const WATCH_MS = 2000;
 const LOOK_AGAIN_MS = 500;
+/** ... and what it does for one that takes its time, such as a backup that has yet to begin. */
+const LONG_MS = 10_000;
+const GLANCE_MS = 50;
+const LOOK_LATER_MS = 3000;
 
 /**
  * Does one task of a run, once: what makes a power signal stands in the transaction that notes it, and what was on its way
@@ -40,7 +44,7 @@ export class ScheduleTaskWorker {
     if (task.status !== 'WAITING' && task.status !== 'RUNNING') return;
     try {
       if (task.operationId === null) await this.begin(serverId, scheduleId, task);
-      if (task.operationId !== null) await this.follow(task.operationId);
+      if (task.operationId !== null) await this.follow(task.operationId, task.startedAt);
     } catch (error) {
       if (error instanceof RunAgain) throw error;
       await this.fail(task, error);
@@ -94,9 +98,13 @@ export class ScheduleTaskWorker {
     await this.console.send(serverId, task.payload ?? '');
   }
 
-  private async follow(operationId: string): Promise<void> {
-    const { status, errorCode, errorDetail } = await this.operations.settled(operationId, WATCH_MS);
-    if (!isFinished(status)) throw new RunAgain(LOOK_AGAIN_MS);
+  private async follow(operationId: string, since: Date | null): Promise<void> {
+    const isLong = since !== null && Date.now() - since.getTime() > LONG_MS;
+    const { status, errorCode, errorDetail } = await this.operations.settled(
+      operationId,
+      isLong ? GLANCE_MS : WATCH_MS,
+    );
+    if (!isFinished(status)) throw new RunAgain(isLong ? LOOK_LATER_MS : LOOK_AGAIN_MS);
     if (status !== 'DONE')
       throw new OperationFailed(errorCode ?? status.toLowerCase(), errorDetail ?? 'It was cancelled.');
   }

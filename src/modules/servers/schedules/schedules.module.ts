@@ -5,6 +5,7 @@ import { ConsoleModule } from '../console/console.module.js';
 import { ScheduleClockWorker } from './schedule-clock.worker.js';
 import { ScheduleRunsService } from './schedule-runs.service.js';
 import { ScheduleRunWorker } from './schedule-run.worker.js';
+import { ScheduleSlots } from './schedule-slots.js';
 import { ScheduleTaskWorker } from './schedule-task.worker.js';
 import { ScheduleRepository } from './schedule.repository.js';
 import { SchedulesService } from './schedules.service.js';
@@ -20,6 +21,13 @@ export class SchedulesModule {}
 /** The worker's side: what starts runs, and what does their tasks. */
 @Module({
   imports: [ServerRowsModule, BackupsModule, ConsoleModule],
-  providers: [ScheduleRepository, ScheduleRunsService, ScheduleClockWorker, ScheduleRunWorker, ScheduleTaskWorker],
+  providers: [
+    ScheduleRepository,
+    ScheduleRunsService,
+    ScheduleClockWorker,
+    ScheduleSlots,
+    ScheduleRunWorker,
+    ScheduleTaskWorker,
+  ],
 })
 export class SchedulesWorkerModule {}
