@@ -38,8 +38,9 @@ function pass(): Promise<number> {
   return new HistoryCleanerWorker(config, platform, createLogger({ logLevel: 'fatal' })).pass();
 }
 
-async function left(table: string): Promise<string[]> {
-  return (await platform.manager.query<{ id: string }[]>(`SELECT id FROM ${table} ORDER BY id`)).map(({ id }) => id);
+async function left(table: string, resourceId = '%'): Promise<string[]> {
+  const sql = `SELECT id FROM ${table} WHERE resource_id LIKE ? ORDER BY id`;
+  return (await platform.manager.query<{ id: string }[]>(sql, [resourceId])).map(({ id }) => id);
 }
 
 test('activity goes when its time is up, and not before', async () => {
@@ -76,6 +77,37 @@ test('of operations stays what is under way, and the newest of what is there', a
   await platform.manager.insert(Operation, [...old, ...kept] as never);
   expect(await pass()).toBe(old.length);
   expect(await left('operations')).toEqual(kept.map(({ id }) => id).sort());
+});
+
+test('of one resource stays the newest, however much it did within that time', async () => {
+  const [busy, quiet] = [`${B.slice(0, -1)}d`, `${B.slice(0, -1)}e`];
+  const entry = (resourceId: string) => ({
+    ...{ id: idOf('act', 1), accountId, resourceId, event: 'server:power.start', actorType: 'system' as const },
+    ...{ actorId: null, ip: null, properties: {}, createdAt: new Date() },
+  });
+  const rows = Array.from({ length: 12_500 }, () => entry(busy));
+  const all = [...rows, entry(quiet)];
+  for (let at = 0; at < all.length; at += 900) await platform.manager.insert(ActivityEvent, all.slice(at, at + 900));
+  const ids = rows.map(({ id }) => id);
+  expect(await pass()).toBe(2500);
+  expect(await left('activity_events', busy)).toEqual(ids.sort().slice(2500));
+  expect(await left('activity_events', quiet)).toHaveLength(1);
+  expect(await pass()).toBe(0);
+});
+
+test('so it is with its operations, of which those under way stay as well', async () => {
+  const resourceId = `${B.slice(0, -1)}f`;
+  const made = (status: Operation['status'], daysAgo: number) => ({
+    ...{ id: idOf('op', daysAgo), accountId, resourceId, type: 'server.power', status, payload: {}, progress: 0 },
+    ...{ attempts: 1, failures: 0, cancelRequested: false, undoing: false, step: null, activeKey: null },
+    ...{ dueAt: new Date(), createdAt: new Date(), updatedAt: new Date() },
+  });
+  const old = Array.from({ length: 50 }, (_, number) => made(number === 7 ? 'RUNNING' : 'DONE', 3));
+  const fresh = Array.from({ length: 1000 }, () => made('FAILED', 1));
+  await platform.manager.insert(Operation, [...old, ...fresh] as never);
+  expect(await pass()).toBe(49);
+  const kept = [old[7]!, ...fresh].map(({ id }) => id);
+  expect(await left('operations', resourceId)).toEqual(kept.sort());
 });
 
 test('of notifications stays what is still to be sent', async () => {

@@ -1,6 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { Config } from '../../config/config.js';
-import { removeOldRows, type OldRows } from '../../platform/background/old-rows.js';
+import {
+  removeOldRows,
+  removeSurplusRows,
+  type OldRows,
+  type SurplusRows,
+} from '../../platform/background/old-rows.js';
 import { RecurringWorker } from '../../platform/background/recurring-worker.js';
 import { Database } from '../../platform/database/database.js';
 import { AppLogger } from '../../platform/observability/logger.js';
@@ -21,7 +26,16 @@ const HISTORIES: Omit<OldRows, 'days'>[] = [
   },
 ];
 
-/** Removes what the platform has told and done longer ago than operators keep it. */
+/**
+ * A schedule may start every minute, and each start leaves an entry and an operation of its own and others for its tasks. None
+ * of a schedule's remembered runs (300) loses its operation by this.
+ */
+const MOST_OF_ONE: SurplusRows[] = [
+  { table: 'activity_events', keep: 10_000 },
+  { table: 'operations', keep: 1000, condition: "t.status IN ('DONE', 'FAILED', 'CANCELLED')" },
+];
+
+/** Removes what the platform has told and done longer ago than operators keep it, or more often than anybody reads. */
 @Injectable()
 export class HistoryCleanerWorker extends RecurringWorker {
   constructor(
@@ -39,6 +53,7 @@ export class HistoryCleanerWorker extends RecurringWorker {
       const old = { ...history, days: this.config.historyDays };
       removed += await removeOldRows(this.database, old, () => this.stopped);
     }
+    for (const rows of MOST_OF_ONE) removed += await removeSurplusRows(this.database, rows, () => this.stopped);
     return removed;
   }
 
