@@ -1,6 +1,7 @@
 import type { INestApplicationContext } from '@nestjs/common';
 import { ScheduleClockWorker } from '../../../src/modules/servers/schedules/schedule-clock.worker.js';
 import { ScheduleTaskWorker } from '../../../src/modules/servers/schedules/schedule-task.worker.js';
+import { StartBudget } from '../../../src/modules/servers/schedules/start-budget.js';
 import { SchedulesService } from '../../../src/modules/servers/schedules/schedules.service.js';
 import type { TaskBackups, TaskConsole } from '../../../src/modules/servers/schedules/task-ports.js';
 import type {
@@ -131,6 +132,46 @@ test('slots missed while no worker was there are skipped, and one entry says so'
   const rest = runs.filter(({ reason }) => reason !== 'missed');
   for (const run of rest) expect(Date.now() - run.slot!.getTime()).toBeLessThan(70_000);
   await schedules.delete(caller, serverId, id);
+});
+
+test('a slot that had to wait for its turn is run late, and only once', async () => {
+  const clocks = workers.map((worker) => worker.get(ScheduleClockWorker));
+  for (const clock of clocks) Object.assign(clock, { watchingSince: Date.now() - 3600_000 });
+  const id = await make({ minute: '*' }, [command('at last')]);
+  const slot = new Date(Math.floor(Date.now() / 60_000) * 60_000 - 600_000);
+  await dueAt(id, slot);
+  const runs = await until('the end of what is due', async () => {
+    const { nextRunAt } = await schedules.get(caller, serverId, id);
+    const all = await history(id);
+    return nextRunAt!.getTime() > Date.now() && all.every(({ finishedAt }) => finishedAt) ? all : null;
+  });
+  expect(runs.at(-1)).toMatchObject({ slot, status: 'DONE' });
+  // Of the nine in between those within the grace at most have their turn as well.
+  expect(runs.length).toBeLessThanOrEqual(3);
+  await schedules.delete(caller, serverId, id);
+});
+
+test('an account with very many schedules keeps nobody waiting, and gets them run in the end', async () => {
+  const clocks = workers.map((worker) => worker.get(ScheduleClockWorker));
+  for (const clock of clocks) Object.assign(clock, { starts: new StartBudget(2) });
+  const neighbour = await app.makeCaller('neighbour');
+  const theirs = await app.makeServer(neighbour);
+  const { id: waited } = await schedules.create(neighbour, theirs, { hour: '0', minute: '0' });
+  const many = await Promise.all(Array.from({ length: 8 }, () => make({ hour: '0', minute: '0' })));
+  const slot = new Date(Date.now() - 3000);
+  await Promise.all(many.map((id) => dueAt(id, slot)));
+  await dueAt(waited, new Date(Date.now() - 1000));
+  await until('run of the neighbour', async () => {
+    const { items } = await schedules.history(neighbour, theirs, waited, { limit: 1 });
+    return items[0]?.finishedAt;
+  });
+  await Promise.all(clocks.map((clock) => clock.tick()));
+  const started = (await Promise.all(many.map((id) => history(id)))).filter((runs) => runs.length > 0);
+  // Each worker has a budget of its own.
+  expect(started.length).toBeGreaterThan(0);
+  expect(started.length).toBeLessThanOrEqual(4);
+  for (const clock of clocks) Object.assign(clock, { starts: new StartBudget(100) });
+  for (const id of many) expect(await ended(id)).toMatchObject({ status: 'DONE', slot });
 });
 
 test('a slot that falls into a run is skipped, and so is a run by hand refused', async () => {
