@@ -35,8 +35,8 @@ export class ServerResizeWorker extends OperationHandler {
     return steps;
   }
 
-  async onDone(): Promise<void> {
-    // The rows have had the new limits since the resize was accepted.
+  async onDone(tx: Tx, { resourceId, payload }: Operation): Promise<void> {
+    await tx.manager.update(Server, { id: resourceId }, { ...(payload as ResizePayload).to, updatedAt: new Date() });
   }
 
   async onFailed(tx: Tx, { resourceId, payload }: Operation, _failure: OperationFailure): Promise<void> {
@@ -45,19 +45,24 @@ export class ServerResizeWorker extends OperationHandler {
 
   /** A service whose installation failed has no volume and no container; its next creation goes by the rows. */
   private async disk(name: string, { disk }: Limits): Promise<void> {
-    try {
-      await tolerate('not_found', this.engine.resizeVolume(name, disk));
-    } catch (error) {
-      if (error instanceof EngineError && (error.code === 'invalid' || error.code === 'conflict')) {
-        throw new OperationFailed('disk_in_use', 'The disk cannot be made smaller than what is in use.', {
-          cause: error,
-        });
-      }
-      throw error;
-    }
+    await unlessRefused('disk_in_use', 'The disk cannot be made smaller than what is in use.', () =>
+      this.engine.resizeVolume(name, disk),
+    );
   }
 
   private async limits(name: string, limits: Limits): Promise<void> {
-    await tolerate('not_found', this.engine.setLimits(name, instanceLimits(limits)));
+    await unlessRefused('limits_refused', 'The service cannot have these limits as it stands.', () =>
+      this.engine.setLimits(name, instanceLimits(limits)),
+    );
+  }
+}
+
+/** What the engine refuses it will refuse again, so that it is told at once. */
+async function unlessRefused(code: string, detail: string, work: () => Promise<void>): Promise<void> {
+  try {
+    await tolerate('not_found', work());
+  } catch (error) {
+    const refused = error instanceof EngineError && (error.code === 'invalid' || error.code === 'conflict');
+    throw refused ? new OperationFailed(code, detail, { cause: error }) : error;
   }
 }

@@ -41,7 +41,8 @@ export class ResizeService {
       const to: Limits = { ...from, ...definedOnly(wanted) };
       // A plan that was lowered below what is in use must not forbid making things smaller.
       room.mustHold(growing(from, to));
-      await tx.manager.update(Server, { id }, { ...to, updatedAt: new Date() });
+      // What it gives up is not free before it has been given up.
+      await tx.manager.update(Server, { id }, { ...larger(from, to), updatedAt: new Date() });
       await this.events.record(tx, {
         accountId: server.accountId,
         resourceId: id,
@@ -70,6 +71,10 @@ export class ResizeService {
       });
     }
   }
+}
+
+function larger(from: Limits, to: Limits): Limits {
+  return { ram: Math.max(from.ram, to.ram), disk: Math.max(from.disk, to.disk), cpu: Math.max(from.cpu, to.cpu) };
 }
 
 function growing(from: Limits, to: Limits): Partial<ServerUsageSums> {
