@@ -152,9 +152,9 @@ describe('an engine that misbehaves', () => {
     status: 202,
     body: JSON.stringify({ type: 'async', operation: '/1.0/operations/x', metadata: {} }),
   };
-  const instance = (status: string) => ({
+  const instance = (status: string, last_used_at = '') => ({
     status: 200,
-    body: JSON.stringify({ type: 'sync', metadata: { name: 'a', status, config: {}, devices: {} } }),
+    body: JSON.stringify({ type: 'sync', metadata: { name: 'a', status, config: {}, devices: {}, last_used_at } }),
   });
 
   it('is away when it does not answer in time', async () => {
@@ -199,6 +199,30 @@ describe('an engine that misbehaves', () => {
     await engine.stopInstance('a', 1000);
     answer = vanished('Running');
     await refuses(engine.killInstance('a'), 'failed');
+    await engine.close();
+  });
+
+  it.each([
+    { ago: 1, asked: 2, ends: 'stopped' },
+    { ago: 60, asked: 1, ends: 'timeout' },
+  ])('is asked to stop $asked times what was started $ago s ago and did not hear', async ({ ago, asked, ends }) => {
+    const engine = open();
+    const startedAt = new Date(Date.now() - ago * 1000).toISOString();
+    let times = 0;
+    answer = (path) => {
+      if (path.includes('/operations/')) {
+        return times === 1 ? operation(400, 'status is "Running": context deadline exceeded') : operation(200);
+      }
+      if (!path.includes('/state')) return instance('Running', startedAt);
+      times++;
+      return begun;
+    };
+    const end = engine.stopInstance('a', 1000).then(
+      () => 'stopped',
+      ({ code }: { code: string }) => code,
+    );
+    expect(await end).toBe(ends);
+    expect(times).toBe(asked);
     await engine.close();
   });
 

@@ -7,6 +7,7 @@ import {
   type PublishedPort,
 } from '../engine.js';
 import {
+  dateOf,
   instanceBody,
   instanceOf,
   isPortDevice,
@@ -29,6 +30,9 @@ const IDMAP_SIZE = 65_536;
 const BAD_IDMAP_BASE = 65_536;
 /** How long a change waits for another one of the same instance to end. */
 const BUSY_MS = 20_000;
+
+/** A signal that comes before the first program of a container is set up for it is lost. */
+const DEAF_MS = 5000;
 
 /** Containers: making, changing, starting and ending them. */
 export class LxdInstances {
@@ -148,6 +152,18 @@ export class LxdInstances {
   }
 
   async stopInstance(name: string, timeoutMs: number): Promise<void> {
+    const asked = Date.now();
+    try {
+      await this.askToStop(name, timeoutMs);
+    } catch (error) {
+      if (!(error instanceof EngineError) || error.code !== 'timeout') throw error;
+      const started = dateOf((await this.record(name)).last_used_at);
+      if (!started || asked - started.getTime() > DEAF_MS) throw error;
+      await this.askToStop(name, timeoutMs);
+    }
+  }
+
+  private async askToStop(name: string, timeoutMs: number): Promise<void> {
     const timeout = Math.max(1, Math.ceil(timeoutMs / 1000));
     await this.changeState(name, { action: 'stop', timeout, force: false }, 'stopped', (timeout + 15) * 1000);
   }
