@@ -17,8 +17,8 @@ import { settingNames } from './settings.mjs';
 const GROUPS = [
   { projects: ['unit'], workers: 2 },
   { projects: ['gates'], workers: 2 },
-  { projects: ['integration', 'contract'], workers: 4 },
-  { projects: ['engine', 'e2e'], workers: 4 },
+  { projects: ['integration', 'contract'], workers: 6 },
+  { projects: ['engine', 'e2e'], workers: 5 },
   { projects: ['faults'], workers: 1 },
 ];
 
