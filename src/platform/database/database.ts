@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
+import { requestContext } from '../observability/request-context.js';
 
 /** One unit of work: everything done through `manager` commits together or not at all. */
 export interface Tx {
@@ -31,9 +32,13 @@ export class Database {
     for (let attempt = 1; ; attempt++) {
       const after: (() => void | Promise<void>)[] = [];
       try {
-        const result = await this.dataSource.transaction('READ COMMITTED', (manager) =>
-          work({ manager, afterCommit: (callback) => after.push(callback) }),
-        );
+        const result = await this.dataSource.transaction('READ COMMITTED', async (manager) => {
+          const done = await work({ manager, afterCommit: (callback) => after.push(callback) });
+          // From here on it may be committed, whatever becomes of the answer.
+          const context = requestContext();
+          if (context) context.changed = true;
+          return done;
+        });
         for (const callback of after) await callback();
         return result;
       } catch (error) {

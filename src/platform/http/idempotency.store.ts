@@ -45,6 +45,9 @@ const MAX_ATTEMPTS = 5;
  * keeps each for a day, for every key that a client thinks of, is no place for them.
  */
 const MAX_KEPT_BYTES = 16 * 1024;
+/** What is no larger is always kept, anything else only of an account that does not have very many keys. */
+const SMALL_BYTES = 1024;
+const MANY_KEYS = 5000;
 
 /** The keys and their answers, in the database: they must outlive every process and be seen by all of them. */
 @Injectable()
@@ -84,7 +87,7 @@ export class IdempotencyStore implements OnApplicationBootstrap, OnApplicationSh
 
   /** Keeps the answer for a day. */
   async complete(claim: Claim, answer: StoredAnswer): Promise<void> {
-    const kept = answer.body === null || Buffer.byteLength(answer.body) <= MAX_KEPT_BYTES;
+    const kept = await this.isKept(claim, answer.body);
     await this.database.manager.query(
       `UPDATE idempotency_keys
           SET state = 'DONE', body_hash = ?, response_status = ?, response_body = ?, response_kept = ?, response_location = ?
@@ -138,6 +141,16 @@ export class IdempotencyStore implements OnApplicationBootstrap, OnApplicationSh
       );
       if (affectedRows < PURGE_BATCH) return;
     }
+  }
+
+  private async isKept({ accountId }: Claim, body: string | null): Promise<boolean> {
+    const bytes = Buffer.byteLength(body ?? '');
+    if (bytes <= SMALL_BYTES || bytes > MAX_KEPT_BYTES) return bytes <= SMALL_BYTES;
+    const beyond = await this.database.manager.query<unknown[]>(
+      `SELECT 1 FROM idempotency_keys WHERE account_id = ? LIMIT 1 OFFSET ${MANY_KEYS}`,
+      [accountId],
+    );
+    return beyond.length === 0;
   }
 
   private async insert({ accountId, key, owner, routeHash, bodyHash }: Claim): Promise<boolean> {

@@ -59,7 +59,9 @@ export class Idempotency {
     try {
       result = await handle();
     } catch (error) {
-      await this.release(claim);
+      // What broke unforeseen behind a commit says nothing of the change itself: it must not be made a second time.
+      if (contextOf(request)!.changed && !(error instanceof DomainError)) this.store.abandon(claim);
+      else await this.release(claim);
       throw error;
     }
     if (response.statusCode < 200 || response.statusCode > 299) {

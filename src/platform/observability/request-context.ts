@@ -8,6 +8,8 @@ export interface RequestContext {
   /** The client's address, as the trusted proxies tell it. */
   readonly address: string;
   readonly startedAt: number;
+  /** Whether a transaction has been committed for it, or may have been. */
+  changed?: boolean;
 }
 
 const storage = new AsyncLocalStorage<RequestContext>();

@@ -1,5 +1,6 @@
 import { Body, Controller, HttpCode, Post, Req, Res, UseGuards } from '@nestjs/common';
 import type { Request, Response } from 'express';
+import { Database } from '../../../src/platform/database/database.js';
 import { conflict } from '../../../src/platform/errors/domain-error.js';
 import { StreamBody } from '../../../src/platform/http/body.decorators.js';
 import { StringField } from '../../../src/platform/http/fields.js';
@@ -21,6 +22,15 @@ const world = { made: 0, gate: Promise.resolve(), fail: false };
 @Controller('api/v1/things')
 @UseGuards(NameGuard)
 class ThingsController {
+  constructor(private readonly database: Database) {}
+
+  @Post('broken')
+  async breakOff(): Promise<void> {
+    if (world.fail) throw new Error('it broke before anything was changed');
+    await this.database.transaction(async () => void world.made++);
+    throw new Error('the connection was lost');
+  }
+
   @Post()
   async make(@Body() body: ThingDto, @Res({ passthrough: true }) response: Response): Promise<object> {
     await world.gate;
@@ -29,7 +39,7 @@ class ThingsController {
     return {
       n: world.made,
       name: body.name.slice(0, 10),
-      large: body.name.length > 10_000 ? body.name.repeat(2) : null,
+      large: body.name.length > 10_000 ? body.name.repeat(2) : body.name.length > 2000 ? body.name : null,
     };
   }
 
@@ -177,6 +187,25 @@ test('a request whose process died is neither done again nor called done', async
   expect(world.made).toBe(made + 1);
 });
 
+test('what broke behind its commit is not done again', async () => {
+  const made = world.made;
+  world.fail = true;
+  expect((await post('broken', { path: '/broken', body: '{}' })).status).toBe(500);
+  expect(await rows('broken')).toEqual([]);
+  world.fail = false;
+  expect((await post('broken', { path: '/broken', body: '{}' })).status).toBe(500);
+  expect(await post('broken', { path: '/broken', body: '{}' })).toMatchObject({ status: 409 });
+  await db.query(
+    "UPDATE idempotency_keys SET lease_until = UTC_TIMESTAMP(3) - INTERVAL 1 SECOND WHERE idem_key = 'broken'",
+  );
+  await kernel.app.get(IdempotencyStore).renewLeases();
+  expect(await post('broken', { path: '/broken', body: '{}' })).toMatchObject({
+    status: 409,
+    body: { code: 'idempotency_outcome_unknown' },
+  });
+  expect(world.made).toBe(made + 1);
+});
+
 test('a request that takes long keeps its lease', async () => {
   let open = (): void => undefined;
   world.gate = new Promise((resolve) => (open = resolve));
@@ -213,6 +242,21 @@ test('an answer too large to keep is not made up', async () => {
   expect((await post('large', sent)).status).toBe(201);
   expect(await post('large', sent)).toMatchObject({ status: 409, body: { code: 'idempotency_answer_not_kept' } });
   expect(world.made).toBe(made + 1);
+});
+
+test('of an account with thousands of keys only small answers are kept', async () => {
+  const account = 'usr_many';
+  const medium = { account, body: JSON.stringify({ name: 'x'.repeat(3000) }) };
+  await post('medium', medium);
+  expect(await post('medium', medium)).toMatchObject({ status: 201, replayed: true });
+  await db.query(`INSERT INTO idempotency_keys
+      (account_id, idem_key, owner, route_hash, state, response_kept, lease_until, created_at, expires_at)
+    SELECT '${account}', CONCAT('old-', seq), '', '', 'DONE', 1, NOW(3), NOW(3), NOW(3) + INTERVAL 1 DAY FROM seq_1_to_5000`);
+  expect((await post('later', medium)).status).toBe(201);
+  expect(await post('later', medium)).toMatchObject({ status: 409, body: { code: 'idempotency_answer_not_kept' } });
+  await post('small', { account });
+  expect(await post('small', { account })).toMatchObject({ status: 201, replayed: true });
+  expect(await post('medium', medium)).toMatchObject({ status: 201, replayed: true });
 });
 
 test('a route that answers a secret does not look at the key, and nothing of it is kept', async () => {
