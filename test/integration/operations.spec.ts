@@ -126,6 +126,25 @@ test('an undo that fails is tried again until everything is undone', async () =>
   expect(log.filter((line) => line === 'b')).toHaveLength(1);
 });
 
+test('an undo that is refused is left, and the rest is undone', async () => {
+  const log: string[] = [];
+  script.steps = [
+    noting(log, 'a'),
+    {
+      ...noting(log, 'b'),
+      undo: async () => {
+        log.push('undo b');
+        throw new OperationFailed('in_use', 'It is in use.');
+      },
+    },
+    noting(log, 'c', () => Promise.reject(new OperationFailed('no_luck', 'Not today.'))),
+  ];
+  await bed.startWorker();
+  const { id } = await accept();
+  expect(await bed.ended(id)).toMatchObject({ status: 'FAILED', errorCode: 'no_luck' });
+  expect(log).toEqual(['a', 'b', 'c', 'undo c', 'undo b', 'undo a']);
+});
+
 test('what was queued while no worker and no Redis were there is found by the sweeper', async () => {
   script.steps = [noting([], 'a')];
   await bed.redis.kill();

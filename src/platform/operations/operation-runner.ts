@@ -134,7 +134,13 @@ export class OperationRunner {
     const last = steps.findIndex((step) => step.name === operation.step);
     for (const step of steps.slice(0, last + 1).reverse()) {
       this.pauseForShutdown();
-      await step.undo?.({ operation, signal: abort.signal });
+      try {
+        await step.undo?.({ operation, signal: abort.signal });
+      } catch (error) {
+        // What is refused for good now would be refused for ever, and a deletion waits for the end of this.
+        if (!(error instanceof OperationFailed)) throw error;
+        this.log.error({ err: error, operationId: operation.id, step: step.name }, 'a step could not be undone');
+      }
     }
   }
 

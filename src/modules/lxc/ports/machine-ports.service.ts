@@ -60,7 +60,9 @@ export class MachinePortsService {
       await tx.manager.update(MachinePort, { id: portId }, { status: 'REMOVING' });
       return this.apply(tx, caller, port, 'remove');
     });
-    await this.operations.settled(operationId, WAIT_MS);
+    const { status, errorCode, errorDetail } = await this.operations.settled(operationId, WAIT_MS);
+    if (status === 'FAILED')
+      throw conflict(errorCode ?? 'port_not_removed', errorDetail ?? 'The port was not removed.');
   }
 
   private claim(tx: Tx, machineId: string, wanted: AddMachinePortDto): Promise<MachinePort | null> {

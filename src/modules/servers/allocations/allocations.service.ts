@@ -57,7 +57,8 @@ export class AllocationsService {
       return { allocation, operationId };
     });
     const { status, errorCode, errorDetail } = await this.operations.settled(operationId, WAIT_MS);
-    if (status === 'FAILED') throw conflict(errorCode ?? 'port_not_added', errorDetail ?? 'The port was not added.');
+    if (status === 'FAILED' || status === 'CANCELLED')
+      throw conflict(errorCode ?? 'port_not_added', errorDetail ?? 'The port was not added.');
     return viewOf(allocation);
   }
 
@@ -71,7 +72,9 @@ export class AllocationsService {
       await tx.manager.update(Allocation, { id: allocationId }, { removing: true });
       return this.apply(tx, caller, server, allocation, 'remove');
     });
-    await this.operations.settled(operationId, WAIT_MS);
+    const { status, errorCode, errorDetail } = await this.operations.settled(operationId, WAIT_MS);
+    if (status === 'FAILED')
+      throw conflict(errorCode ?? 'port_not_removed', errorDetail ?? 'The port was not removed.');
   }
 
   /** The node fetches the rules every other second. A number that is held for both protocols has one rule. */
