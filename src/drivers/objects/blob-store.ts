@@ -14,6 +14,8 @@ export abstract class BlobStore {
     return randomBytes(16).toString('hex');
   }
 
+  /** How many bytes of memory a `put` takes at most, of a blob of that size or of an unknown one. */
+  abstract memoryOf(size: number | undefined): number;
   /**
    * Takes a blob in as its bytes come, and counts and hashes them on the way. When `source` fails, that error comes through
    * and nothing is kept; `BlobError('full')` when there is no room for it. A piece may be overwritten once the next one is

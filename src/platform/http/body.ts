@@ -1,63 +1,21 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { DomainError } from '../errors/domain-error.js';
-import { DEFAULT_BOUNDS, type BodyBounds } from './body.decorators.js';
+import { DEFAULT_BOUNDS } from './body.decorators.js';
 
 const MAX_DEPTH = 64;
-/** How long a body that is kept whole may take to arrive. */
-const BODY_MS = 300_000;
 
-/** Reads a request's JSON body, once its caller is known to be allowed to send one. A body that is absent is `{}`. */
-export async function readJsonBody(request: IncomingMessage, bounds: BodyBounds): Promise<Record<string, unknown>> {
-  if (!announcesBody(request)) return {};
-  const { headers } = request;
-  const declared = Number(headers['content-length'] ?? 0);
-  if (declared > bounds.bytes) throw bodyTooLarge(bounds.bytes);
-  const refusal = refusedMediaType(headers['content-type']) ?? refusedEncoding(headers['content-encoding']);
-  // An empty chunked body needs no media type, so a refusal waits until there is something to refuse.
-  if (refusal && declared > 0) throw refusal;
-  const bytes = await readBytes(request, bounds.bytes);
-  if (bytes.length === 0) return {};
-  if (refusal) throw refusal;
-  return parseJsonObject(bytes, bounds.values);
+/** How many bytes a request's body may have; 0 for none. Throws 413 when it is announced as larger than `limit`. */
+export function expectedBytes(request: IncomingMessage, limit: number): number {
+  if (!announcesBody(request)) return 0;
+  const declared = Number(request.headers['content-length'] ?? limit);
+  if (declared > limit) throw bodyTooLarge(limit);
+  return declared;
 }
 
 export function announcesBody(request: IncomingMessage): boolean {
   const length = request.headers['content-length'];
   return request.headers['transfer-encoding'] !== undefined || (length !== undefined && length !== '0');
-}
-
-/** Takes the body in and stops at the limit, whatever the request had announced. */
-export function readBytes(request: IncomingMessage, limit: number): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let size = 0;
-    const timer = setTimeout(() => request.destroy(), BODY_MS);
-    const settle = (): void => {
-      clearTimeout(timer);
-      request.off('data', onData).off('end', onEnd).off('error', onGone).off('close', onGone);
-    };
-    const onData = (chunk: Buffer): void => {
-      size += chunk.length;
-      if (size > limit) {
-        settle();
-        request.pause();
-        reject(bodyTooLarge(limit));
-        return;
-      }
-      chunks.push(chunk);
-    };
-    const onEnd = (): void => {
-      settle();
-      resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size));
-    };
-    const onGone = (): void => {
-      settle();
-      reject(new DomainError('bad_request', 'body_incomplete', 'The request body ended before it was complete.'));
-    };
-    request.on('data', onData).on('end', onEnd).on('error', onGone).on('close', onGone);
-    if (request.destroyed) onGone();
-  });
 }
 
 /** Throws 415 unless the body is announced as plain JSON. */
@@ -97,7 +55,8 @@ function malformed(detail: string): DomainError {
   return new DomainError('bad_request', 'malformed_json', detail);
 }
 
-function refusedMediaType(contentType: string | undefined): DomainError | undefined {
+/** 415 for anything but plain JSON. */
+export function refusedMediaType(contentType: string | undefined): DomainError | undefined {
   const [type = '', ...parameters] = (contentType ?? '').split(';').map((part) => part.trim().toLowerCase());
   const charset = parameters
     .find((parameter) => parameter.startsWith('charset='))

@@ -5,12 +5,17 @@ import type { Request, Response } from 'express';
 import { from, lastValueFrom, map, switchMap, type Observable } from 'rxjs';
 import { principalOf } from '../auth/principal.js';
 import { BODY_LIMIT, DEFAULT_BOUNDS, STREAM_BODY, type BodyBounds } from './body.decorators.js';
-import { readJsonBody } from './body.js';
+import { DomainError } from '../errors/domain-error.js';
+import { expectedBytes } from './body.js';
+import { clientAddress } from './client-address.js';
 import { Idempotency, IDEMPOTENCY_HEADER, NOT_IDEMPOTENT } from './idempotency.js';
 import { drainBody, limitBody } from './paced-body.js';
+import { readJsonBody } from './kept-body.js';
+import { MemoryRoom } from './memory-room.js';
 import { linkNextPage, Page } from './page.js';
 import { unknownField, validationFailed } from './validation.js';
 
+const MIB = 1024 * 1024;
 const UNBOUNDED: BodyBounds = { bytes: Infinity, values: Infinity };
 
 type Handler = ReturnType<ExecutionContext['getHandler']>;
@@ -30,6 +35,7 @@ interface RouteBody {
 @Injectable()
 export class RequestInterceptor implements NestInterceptor {
   private readonly routes = new WeakMap<Handler, RouteBody>();
+  private readonly room = new MemoryRoom({ ofOne: 64 * MIB, ofAll: 192 * MIB }, tooManyBodies);
 
   constructor(private readonly idempotency: Idempotency) {}
 
@@ -50,9 +56,13 @@ export class RequestInterceptor implements NestInterceptor {
     next: CallHandler,
   ): Promise<Observable<unknown>> {
     const route = this.route(context);
-    if (route.stream) limitBody(request, route.bounds.bytes);
-    else request.body = await readJsonBody(request, route.bounds);
     const principal = principalOf(request);
+    if (route.stream) limitBody(request, route.bounds.bytes);
+    else {
+      const bytes = expectedBytes(request, route.bounds.bytes);
+      if (bytes > 0) this.takeRoom(principal?.accountId ?? clientAddress(request), bytes, response);
+      request.body = await readJsonBody(request, route.bounds);
+    }
     const keyed = request.method === 'POST' && request.headers[IDEMPOTENCY_HEADER] !== undefined;
     const handle = (): Observable<unknown> => {
       if (!route.declared && !route.stream) refuseFields(request.body as object);
@@ -61,6 +71,13 @@ export class RequestInterceptor implements NestInterceptor {
     if (!keyed || !route.idempotent || !principal) return handle();
     const drain = route.stream ? () => drainBody(request) : undefined;
     return from(this.idempotency.run(request, response, principal.accountId, () => lastValueFrom(handle()), drain));
+  }
+
+  /** What is made of a body stays until the request has been answered. */
+  private takeRoom(name: string, bytes: number, response: Response): void {
+    const give = this.room.take(name, bytes);
+    if (response.closed) give();
+    else response.once('close', give);
   }
 
   private route(context: ExecutionContext): RouteBody {
@@ -79,6 +96,11 @@ export class RequestInterceptor implements NestInterceptor {
     }
     return route;
   }
+}
+
+function tooManyBodies(): DomainError {
+  const detail = 'Too many large request bodies are under way at once.';
+  return new DomainError('rate_limited', 'too_many_bodies', detail, { retryAfterSeconds: 5 });
 }
 
 function hasBody(controller: object, method: string): boolean {

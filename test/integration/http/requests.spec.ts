@@ -13,6 +13,7 @@ import { newId } from '../../../src/platform/ids/id.js';
 import { TestDatabase } from '../../support/database.js';
 import { RedisServer } from '../../support/redis-server.js';
 import { type KernelApp, NameGuard, startKernelApp } from './kernel-app.js';
+import { until } from '../../support/until.js';
 import { sendRaw } from './raw-request.js';
 
 class ThingDto {
@@ -128,6 +129,40 @@ describe('bodies', () => {
       );
     expect((await chunked(1_048_576)).status).toBe(201);
     expect((await chunked(1_048_577)).status).toBe(413);
+  });
+
+  test('one that comes byte by byte is read as any other', async () => {
+    const bytes = [...name(20_000)].map((byte) => `1\r\n${byte}\r\n`).join('');
+    const answer = await sendRaw(
+      kernel.url,
+      `POST /api/v1/things HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer usr_1\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n` +
+        `${bytes}0\r\n\r\n`,
+    );
+    expect(JSON.parse(answer.body)).toMatchObject({ length: 20_000 - JSON.stringify({ name: '' }).length });
+  });
+
+  test('an account has so much memory for bodies on their way, and gets it back', async () => {
+    const held = Array.from({ length: 64 }, () => {
+      const headers = {
+        authorization: 'Bearer usr_full',
+        'content-type': 'application/json',
+        'content-length': 1048576,
+      };
+      const request = httpRequest(`${kernel.url}/api/v1/things`, { method: 'POST', headers });
+      request.on('error', () => undefined).flushHeaders();
+      return request;
+    });
+    const attempt = (account: string) =>
+      call('', {
+        method: 'POST',
+        body: name(100),
+        headers: { authorization: `Bearer ${account}`, 'content-type': 'application/json' },
+      });
+    await until('no room is left', async () => (await attempt('usr_full')).status === 429);
+    expect(await code(attempt('usr_full'))).toEqual([429, 'too_many_bodies']);
+    expect((await attempt('usr_1')).status).toBe(201);
+    for (const request of held) request.destroy();
+    await until('there is room again', async () => (await attempt('usr_full')).status === 201);
   });
 
   test('a route has the limit it names', async () => {

@@ -18,7 +18,8 @@ import { BLOB_FLAGS, readInPool, type ReadPart } from './read-part.js';
 
 const { O_CREAT, O_EXCL, O_NOFOLLOW, O_RDONLY, O_WRONLY } = constants;
 const READ_BYTES = 256 * 1024;
-const WRITE_BYTES = 1024 * 1024;
+/** Of each of two buffers. */
+const WRITE_BYTES = 512 * 1024;
 const SHARD = /^[0-9a-f]{2}$/;
 /** `<id>` is a blob, `<id>.<random>.part` is one that is being written, or was when its writer died. */
 const NAME = /^([0-9a-f]{32})(\.[0-9a-f]{16}\.part)?$/;
@@ -34,6 +35,10 @@ export class LocalBlobStore extends BlobStore {
     private readonly readPart: ReadPart = readInPool,
   ) {
     super();
+  }
+
+  override memoryOf(size = WRITE_BYTES): number {
+    return 2 * Math.min(size, WRITE_BYTES);
   }
 
   override async put(blobId: string, source: AsyncIterable<Uint8Array>, { size }: PutHint = {}): Promise<StoredBlob> {

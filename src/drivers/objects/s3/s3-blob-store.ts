@@ -26,8 +26,8 @@ import {
 import { StreamReader } from './stream-reader.js';
 
 const MIB = 1024 * 1024;
-/** What one part of an upload has, so that a blob of any size takes no more memory than two of them. */
-const PART_BYTES = 8 * MIB;
+/** What one part of an upload has, so that a blob of any size takes no more memory than three of them. */
+const PART_BYTES = 5 * MIB;
 const PARTS_AT_ONCE = 2;
 const MAX_PARTS = 10_000;
 const SOCKETS = 256;
@@ -65,6 +65,11 @@ export class S3BlobStore extends BlobStore {
     this.client = clientOf(options, SOCKETS);
   }
 
+  override memoryOf(size?: number): number {
+    const parts = (PARTS_AT_ONCE + 1) * partBytes(size ?? 0);
+    return Math.min(2 * (size ?? parts), parts);
+  }
+
   override async put(
     blobId: string,
     source: AsyncIterable<Uint8Array>,
@@ -89,7 +94,7 @@ export class S3BlobStore extends BlobStore {
     const upload = new Upload({
       client: this.client,
       params: { ...this.place(blobId), Body: Readable.from(counted(), { objectMode: false, highWaterMark: MIB }) },
-      partSize: Math.max(PART_BYTES, Math.ceil(expected / MAX_PARTS)),
+      partSize: partBytes(expected),
       queueSize: PARTS_AT_ONCE,
     });
     try {
@@ -174,6 +179,10 @@ export class S3BlobStore extends BlobStore {
     checkBlobId(blobId);
     return { Bucket: this.options.bucket, Key: `${this.options.prefix}${blobId}` };
   }
+}
+
+function partBytes(size: number): number {
+  return Math.max(PART_BYTES, Math.ceil(size / MAX_PARTS));
 }
 
 function clientOf({ region, endpoint }: S3Options, maxSockets: number): S3Client {

@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { badField, DomainError } from '../../../platform/errors/domain-error.js';
 import { announcesBody, bodyTooLarge, mustBeJson, parseJsonObject } from '../../../platform/http/body.js';
 import { DEFAULT_BODY_LIMIT } from '../../../platform/http/body.decorators.js';
+import { GatheredBytes } from '../../../platform/http/gathered-bytes.js';
 import { pacedBody } from '../../../platform/http/paced-body.js';
 import { MAX_DOCUMENT_BYTES } from '../dto/project.dto.js';
 import { DocumentChecker, NotJson } from './document-checker.js';
@@ -41,8 +42,7 @@ export async function readProjectBody(request: IncomingMessage): Promise<Project
 
 /** Tells the document from the rest: a string that is the value of `data` in the outermost object. */
 class BodyReader {
-  private readonly rest: Buffer[] = [];
-  private restSize = 0;
+  private readonly rest = new GatheredBytes();
   private depth = 0;
   private inText = false;
   private escaped = false;
@@ -60,7 +60,7 @@ class BodyReader {
 
   end(): ProjectBody {
     if (this.inDocument) throw malformed();
-    const bytes = Buffer.concat(this.rest, this.restSize);
+    const bytes = this.rest.take();
     const fields = bytes.length === 0 ? {} : parseJsonObject(bytes);
     return { fields, document: typeof fields['data'] === 'string' ? this.document?.complete() : undefined };
   }
@@ -124,9 +124,8 @@ class BodyReader {
   }
 
   private keep(bytes: Buffer): void {
-    this.restSize += bytes.length;
-    if (this.restSize > DEFAULT_BODY_LIMIT) throw bodyTooLarge(DEFAULT_BODY_LIMIT);
-    this.rest.push(bytes);
+    if (this.rest.size + bytes.length > DEFAULT_BODY_LIMIT) throw bodyTooLarge(DEFAULT_BODY_LIMIT);
+    this.rest.add(bytes);
   }
 }
 

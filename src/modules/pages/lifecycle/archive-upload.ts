@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { DomainError } from '../../../platform/errors/domain-error.js';
 import { bodyTooLarge, refusedEncoding } from '../../../platform/http/body.js';
+import { GatheredBytes } from '../../../platform/http/gathered-bytes.js';
 import { pacedBody } from '../../../platform/http/paced-body.js';
 
 export const MAX_ARCHIVE_BYTES = 30 * 1024 * 1024;
@@ -100,19 +101,16 @@ class Reception {
   }
 
   private async write(stream: BusboyFileStream): Promise<void> {
-    let [size, held] = [0, 0];
-    let pieces: Buffer[] = [];
+    let size = 0;
+    const pieces = new GatheredBytes();
     // Destroyed, it would hold up the parser for ever.
     for await (const chunk of stream.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       size += chunk.length;
       if (size > MAX_ARCHIVE_BYTES) throw bodyTooLarge(MAX_ARCHIVE_BYTES);
-      pieces.push(chunk);
-      held += chunk.length;
-      if (held < WRITE_BYTES) continue;
-      await this.file.appendFile(Buffer.concat(pieces, held));
-      [pieces, held] = [[], 0];
+      pieces.add(chunk);
+      if (pieces.size >= WRITE_BYTES) await this.file.appendFile(pieces.take());
     }
-    await this.file.appendFile(Buffer.concat(pieces, held));
+    await this.file.appendFile(pieces.take());
   }
 
   private mustBeShort(name: unknown): void {

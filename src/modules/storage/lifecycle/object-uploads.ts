@@ -38,7 +38,7 @@ export class ObjectUploads {
     const contentType = readContentType(request.headers['content-type']);
     const size = announcedSize(request);
     const target: UploadTarget = { caller, bucketId, key: Buffer.from(key), headers: request.headers };
-    return this.slots.uploading(caller.accountId, () => this.receive(target, request, { size, contentType }));
+    return this.slots.uploading(caller.accountId, size, () => this.receive(target, request, { size, contentType }));
   }
 
   private async receive(target: UploadTarget, request: Request, { size, contentType }: Announced): Promise<Uploaded> {
