@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
+import { connect as dial } from 'node:net';
 import WebSocket from 'ws';
 import { until } from '../../../test/support/until.js';
 import { SimulatorEngine } from '../../drivers/engine/simulator/simulator-engine.js';
@@ -114,4 +115,26 @@ test('the places of a service are for clients that have shown a token', async ()
   expect(await connect('192.0.2.2', `Bearer ${await token()}`)).toBe(REFUSED);
   guests[0]!.terminate();
   await until('a place', async () => (await enters(await stranger('192.0.2.2'))) === 'auth success');
+});
+
+test('who is refused is cut off, and need not close its own side for that', async () => {
+  const upgrade = 'Host: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n';
+  const elsewhere = `GET / HTTP/1.1\r\n${upgrade}\r\n`;
+  const fromAnotherPage = `GET /api/servers/${UUID}/ws HTTP/1.1\r\n${upgrade}Origin: https://x.example\r\n\r\n`;
+  for (const request of [elsewhere, fromAnotherPage]) {
+    const socket = dial({ port, host: '127.0.0.1', allowHalfOpen: true });
+    socket.on('error', () => undefined);
+    socket.write(request);
+    const [answer] = (await once(socket, 'data')) as [Buffer];
+    expect(answer.toString()).toMatch(/^HTTP\/1.1 40[34] /);
+    // A half of a connection that is still there would take it.
+    await until(
+      'the end',
+      () => {
+        socket.write('more');
+        return socket.destroyed;
+      },
+      10_000,
+    );
+  }
 });

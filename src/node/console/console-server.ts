@@ -26,6 +26,8 @@ const STRANGERS = 512;
 const CONNECTIONS = 4096;
 const MAX_FRAME = 4096;
 const PING_MS = 30_000;
+/** What is given to whoever is not let in, to take the refusal. */
+const REFUSE_MS = 2000;
 
 /** Where clients open consoles: `/api/servers/<uuid>/ws`, as they know it from Wings. */
 export class ConsoleServer {
@@ -50,10 +52,13 @@ export class ConsoleServer {
     this.http.maxConnections = CONNECTIONS;
     this.http.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
       socket.on('error', () => socket.destroy());
+      // The limits of the HTTP server do not reach further than here.
+      const cutOff = setTimeout(() => socket.destroy(), REFUSE_MS);
+      socket.once('close', () => clearTimeout(cutOff));
       const uuid = PATH.exec(request.url?.split('?')[0] ?? '')?.[1];
       if (uuid === undefined) return refuse(socket, 404, 'Not Found');
       if (!this.isAllowed(request.headers.origin)) return refuse(socket, 403, 'Forbidden');
-      void this.receive(request, socket, head, uuid);
+      void this.receive(request, socket, head, uuid, () => clearTimeout(cutOff));
     });
   }
 
@@ -74,7 +79,13 @@ export class ConsoleServer {
     await closed;
   }
 
-  private async receive(request: IncomingMessage, socket: Socket, head: Buffer, uuid: string): Promise<void> {
+  private async receive(
+    request: IncomingMessage,
+    socket: Socket,
+    head: Buffer,
+    uuid: string,
+    onUpgrade: () => void,
+  ): Promise<void> {
     const address = this.listener.addresses.of(request);
     const bucket = addressBucket(address);
     const { authorization } = request.headers;
@@ -84,6 +95,7 @@ export class ConsoleServer {
       : this.strangers.of(bucket) >= STRANGERS_OF_ADDRESS || this.strangers.total >= STRANGERS;
     if (isFull) return refuse(socket, 429, 'Too Many Requests', `Retry-After: ${AUTH_MS / 1000}\r\n`);
     this.sockets.handleUpgrade(request, socket, head, (client) => {
+      onUpgrade();
       let leave = isKnown ? this.guests.begin(uuid) : this.strangers.begin(bucket);
       client.on('close', () => leave());
       const takePlace = (): boolean => {
@@ -131,5 +143,7 @@ export class ConsoleServer {
 }
 
 function refuse(socket: Socket, status: number, reason: string, header = ''): void {
+  // The client may keep its own side open for as long as it likes.
+  socket.once('finish', () => socket.destroy());
   socket.end(`HTTP/1.1 ${status} ${reason}\r\nConnection: close\r\n${header}Content-Length: 0\r\n\r\n`);
 }
