@@ -48,14 +48,24 @@ export class FilesSession {
     private readonly onMove: () => void,
   ) {}
 
-  /** Resolves when either side has ended; rejects when one of them does not keep to the protocol. */
-  async run(): Promise<void> {
+  /**
+   * Resolves when either side has ended, or the connection, after which nothing is passed on; rejects when one of the sides
+   * does not keep to the protocol.
+   */
+  async run(ended: AbortSignal): Promise<void> {
+    if (ended.aborted) return;
+    ended.addEventListener('abort', () => this.stop());
+    const stopped = new Promise<void>((resolve) => this.over.signal.addEventListener('abort', () => resolve()));
     try {
-      await Promise.race([this.requests(), this.answers()]);
+      await Promise.race([this.requests(), this.answers(), stopped]);
     } finally {
-      this.over.abort();
-      for (const giveUp of this.waiting) giveUp();
+      this.stop();
     }
+  }
+
+  private stop(): void {
+    this.over.abort(new SessionOver());
+    for (const giveUp of this.waiting) giveUp();
   }
 
   private async requests(): Promise<void> {
@@ -76,6 +86,7 @@ export class FilesSession {
   }
 
   private beginRequest(type: number, length: number): Fate {
+    this.over.signal.throwIfAborted();
     this.onMove();
     if (this.greeted === (type === REQUEST.INIT)) throw new MalformedPacket('a greeting out of place');
     if (!BY_HANDLE.has(type)) {
@@ -188,6 +199,7 @@ export class FilesSession {
   }
 
   private async send(to: Writable, bytes: Buffer): Promise<void> {
+    this.over.signal.throwIfAborted();
     if (!to.write(bytes)) await once(to, 'drain', { signal: this.over.signal });
   }
 }

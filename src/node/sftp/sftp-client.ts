@@ -6,6 +6,7 @@ import type { AppLogger } from '../../platform/observability/logger.js';
 import type { ActivityReports } from '../activity/activity-reports.js';
 import type { LiveSessions } from '../sessions/live-sessions.js';
 import { FilesSession } from './files-session.js';
+import type { SftpConnection } from './sftp-connection.js';
 import type { Workshops } from './workshops.js';
 
 const IDLE_MS = 10 * 60_000;
@@ -18,16 +19,15 @@ export interface SftpParts {
   log: AppLogger;
 }
 
-export type SftpVisitor = SftpLoginAnswer & { address: string };
-
 /** Somebody who has logged in. All there is to be had is the SFTP subsystem, once. */
 export class SftpClient {
   private idle: NodeJS.Timeout | undefined;
   private serving = false;
 
   constructor(
-    private readonly connection: Connection,
-    private readonly visitor: SftpVisitor,
+    private readonly ssh: Connection,
+    private readonly connection: SftpConnection,
+    private readonly visitor: SftpLoginAnswer,
     private readonly parts: SftpParts,
   ) {}
 
@@ -35,7 +35,7 @@ export class SftpClient {
     const { sessions } = this.parts;
     const { serverId, accountId, credentialVersion } = this.visitor;
     if (sessions.count(serverId, 'sftp') >= SESSIONS_OF_SERVICE) {
-      this.connection.end();
+      this.connection.finish();
       return;
     }
     const issuedAt = new Date().toISOString();
@@ -50,14 +50,14 @@ export class SftpClient {
     };
     const ended = sessions.add(session, (reason) => {
       this.parts.log.info({ serverId, reason }, 'SFTP session ended');
-      this.connection.end();
+      this.connection.finish();
     });
-    this.connection.on('close', () => {
+    this.connection.ended.addEventListener('abort', () => {
       clearTimeout(this.idle);
       ended();
     });
     this.moved();
-    this.connection.on('session', (accept) => {
+    this.ssh.on('session', (accept) => {
       // What has no listener is refused: shells, commands, forwarding.
       accept().on('subsystem', (acceptSubsystem, reject, { name }) => {
         if (name !== 'sftp' || this.serving) return reject();
@@ -76,15 +76,16 @@ export class SftpClient {
       const { server, release } = await workshops.enter(serverId, image);
       for (const stream of [server.stdin, server.stdout, server.stderr]) stream.on('error', () => {});
       server.stderr.resume();
-      this.connection.once('close', () => void server.kill().catch(() => undefined));
       const streams = { client: channel, stdin: server.stdin, stdout: server.stdout };
       try {
         await new FilesSession(
           streams,
           (done) => this.told(done),
           () => this.moved(),
-        ).run();
+        ).run(this.connection.ended);
       } finally {
+        // Killing it takes the engine a while.
+        server.stdin.destroy();
         await server.kill().catch(() => undefined);
         release();
       }
@@ -98,12 +99,12 @@ export class SftpClient {
   }
 
   private told({ event, path }: { event: string; path: string }): void {
-    const { address, serverId } = this.visitor;
-    this.parts.activity.add(serverId, { event, ip: address, actor: { type: 'sftp', id: null } }, path);
+    const { serverId } = this.visitor;
+    this.parts.activity.add(serverId, { event, ip: this.connection.address, actor: { type: 'sftp', id: null } }, path);
   }
 
   private moved(): void {
     if (this.idle) this.idle.refresh();
-    else this.idle = setTimeout(() => this.connection.end(), IDLE_MS);
+    else this.idle = setTimeout(() => this.connection.finish(), IDLE_MS);
   }
 }

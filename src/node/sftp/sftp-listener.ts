@@ -2,10 +2,13 @@ import { createSecretKey } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import ssh2, { type AuthContext, type Connection, type ServerConfig } from 'ssh2';
+import { UnderWay } from '../../platform/batching/under-way.js';
+import { addressBucket, canonicalAddress } from '../../platform/http/client-address.js';
 import { InternalApiRefusal, type InternalApiClient } from '../../platform/internal-api/internal-api.client.js';
 import type { SftpLoginAnswer } from '../../platform/internal-api/internal-api.contract.js';
 import type { AppLogger } from '../../platform/observability/logger.js';
 import { SftpClient, type SftpParts } from './sftp-client.js';
+import { SftpConnection } from './sftp-connection.js';
 
 /** Ciphers that are authenticated as a whole: nothing can be cut out of a handshake (Terrapin). Nothing is compressed. */
 const ALGORITHMS: ServerConfig['algorithms'] = {
@@ -28,14 +31,13 @@ const PASSWORD_TRIES = 3;
 const AUTH_REQUESTS = 20;
 const CONNECTIONS = 512;
 const CONNECTIONS_OF_ADDRESS = 32;
-/** What a client is given to take the end of its connection, when this listener closes. */
-const CLOSE_MS = 5000;
 
 /** The SFTP side of the node: lets people in by the control plane's word, to the files of one service. */
 export class SftpListener {
   private readonly sockets = createServer({ noDelay: true });
-  private readonly connections = new Map<Connection, string>();
-  private readonly open = new Set<Socket>();
+  private readonly connections = new Set<SftpConnection>();
+  private readonly byAddress = new UnderWay();
+  private readonly config: ServerConfig;
 
   constructor(
     hostKey: string,
@@ -43,20 +45,15 @@ export class SftpListener {
     private readonly parts: SftpParts,
     private readonly log: AppLogger,
   ) {
-    const config = {
+    this.config = {
       hostKeys: [hostKey],
       algorithms: ALGORITHMS,
       ident: IDENT,
       keepaliveInterval: 30_000,
       keepaliveCountMax: 4,
     };
-    const server = new ssh2.Server(config, (connection, { ip }) => this.welcome(connection, ip));
     this.sockets.maxConnections = CONNECTIONS;
-    this.sockets.on('connection', (socket) => {
-      this.open.add(socket);
-      socket.once('close', () => this.open.delete(socket));
-      server.injectSocket(inOneGo(socket));
-    });
+    this.sockets.on('connection', (socket) => this.take(socket));
     this.sockets.on('error', (error: unknown) => this.log.error({ err: error }, 'the SFTP listener failed'));
   }
 
@@ -68,48 +65,61 @@ export class SftpListener {
 
   async close(): Promise<void> {
     const closed = new Promise<void>((resolve) => this.sockets.close(() => resolve()));
-    for (const connection of this.connections.keys()) connection.end();
-    const rest = setTimeout(() => this.open.forEach((one) => one.destroy()), CLOSE_MS);
+    for (const connection of this.connections) connection.finish();
     await closed;
-    clearTimeout(rest);
   }
 
-  private welcome(connection: Connection, address: string): void {
-    const others = [...this.connections.values()].filter((known) => known === address).length;
-    this.connections.set(connection, address);
-    const deadline = setTimeout(() => connection.end(), AUTH_MS);
-    connection.on('close', () => {
-      clearTimeout(deadline);
-      this.connections.delete(connection);
-    });
-    connection.on('error', (error) => this.log.debug({ err: error, address }, 'SFTP connection failed'));
-    if (others >= CONNECTIONS_OF_ADDRESS) {
-      connection.end();
+  /** Limits begin here, and not where the library tells of a connection: that is once the client has said something. */
+  private take(socket: Socket): void {
+    const address = canonicalAddress(socket.remoteAddress ?? '');
+    const bucket = addressBucket(address ?? '');
+    if (address === undefined || this.byAddress.of(bucket) >= CONNECTIONS_OF_ADDRESS) {
+      socket.destroy();
       return;
     }
+    const connection = new SftpConnection(socket, address);
+    const leave = this.byAddress.begin(bucket);
+    this.connections.add(connection);
+    socket.once('close', () => {
+      leave();
+      this.connections.delete(connection);
+    });
+    const deadline = setTimeout(() => socket.destroy(), AUTH_MS);
+    connection.ended.addEventListener('abort', () => clearTimeout(deadline));
+    // One server for each, as it does not say which socket it is that a connection has.
+    const server = new ssh2.Server(this.config, (ssh) => this.welcome(ssh, connection, deadline));
+    server.injectSocket(inOneGo(socket));
+  }
+
+  private welcome(ssh: Connection, connection: SftpConnection, deadline: NodeJS.Timeout): void {
+    connection.speaks(ssh);
+    ssh.on('error', (error) => {
+      this.log.debug({ err: error, address: connection.address }, 'SFTP connection failed');
+      connection.finish();
+    });
     let login: SftpLoginAnswer | undefined;
     const tries = { requests: 0, passwords: 0 };
-    connection.on('authentication', (context) => {
-      void this.authenticate(connection, context, address, tries, (answer) => (login = answer));
+    ssh.on('authentication', (context) => {
+      void this.authenticate(connection, context, tries, (answer) => (login = answer));
     });
-    connection.on('rekey', () => prepareKeys(connection));
-    connection.on('ready', () => {
+    ssh.on('rekey', () => prepareKeys(ssh));
+    ssh.on('ready', () => {
       clearTimeout(deadline);
-      prepareKeys(connection);
-      if (login) new SftpClient(connection, { ...login, address }, this.parts).serve();
-      else connection.end();
+      prepareKeys(ssh);
+      if (login) new SftpClient(ssh, connection, login, this.parts).serve();
+      else connection.finish();
     });
   }
 
   private async authenticate(
-    connection: Connection,
+    connection: SftpConnection,
     context: AuthContext,
-    address: string,
     tries: { requests: number; passwords: number },
     welcome: (answer: SftpLoginAnswer) => void,
   ): Promise<void> {
-    if (++tries.requests > AUTH_REQUESTS) {
-      connection.end();
+    // Requests may come without waiting for answers: the next one is here as soon as one is rejected.
+    if (++tries.requests > AUTH_REQUESTS || tries.passwords >= PASSWORD_TRIES) {
+      connection.finish();
       return;
     }
     if (context.method !== 'password') {
@@ -117,14 +127,16 @@ export class SftpListener {
       return;
     }
     const { username, password } = context;
-    const answer = await this.ask({ username, password, address });
+    const answer = await this.ask({ username, password, address: connection.address });
+    if (connection.ended.aborted) return;
     if (answer) {
       welcome(answer);
       context.accept();
       return;
     }
+    tries.passwords++;
     context.reject(['password']);
-    if (++tries.passwords >= PASSWORD_TRIES) connection.end();
+    if (tries.passwords >= PASSWORD_TRIES) connection.finish();
   }
 
   private async ask(login: { username: string; password: string; address: string }): Promise<SftpLoginAnswer | null> {
