@@ -98,6 +98,8 @@ export class ConsoleClient implements Watcher {
   }
 
   private take(text: string): void {
+    // Whoever was sent away may go on sending for as long as the end of the connection takes.
+    if (this.socket.readyState !== WebSocket.OPEN) return;
     const given = parseFrame(text);
     const refusal = this.limits.refuses(given?.event ?? '');
     if (refusal) {
