@@ -31,13 +31,14 @@ export class PublicObjects {
   }
 
   private async ask(batch: PublicAddress[]): Promise<(StoredObject | null)[]> {
-    const each = batch.map(() => '(o.bucket_id = ? AND o.object_key = ?)').join(' OR ');
+    const wanted = Map.groupBy(batch, ({ bucketId }) => bucketId);
+    const each = [...wanted].map(() => '(o.bucket_id = ? AND o.object_key IN (?))').join(' OR ');
     const rows = await this.database.manager.query<Row[]>(
       `SELECT ${COLUMNS} FROM bucket_objects o
          JOIN buckets b ON b.id = o.bucket_id AND b.is_public = 1 AND b.deleted_at IS NULL
          JOIN accounts a ON a.id = b.account_id AND a.status = 'active'
         WHERE ${each}`,
-      batch.flatMap(({ bucketId, key }) => [bucketId, key]),
+      [...wanted].flatMap(([bucketId, addresses]) => [bucketId, addresses.map(({ key }) => key)]),
     );
     const found = new Map(rows.map((row) => [nameOf(row), objectOf(row)]));
     return batch.map((address) => found.get(nameOf(address)) ?? null);
