@@ -8,6 +8,7 @@ const END_MS = 1000;
 export class SftpConnection {
   private readonly over = new AbortController();
   private ssh: Connection | undefined;
+  loggedIn = false;
   /** Aborted at the end, whichever side it comes from: nothing that arrives counts any more. */
   readonly ended = this.over.signal;
 
@@ -23,7 +24,12 @@ export class SftpConnection {
     this.ssh = ssh;
   }
 
-  /** The only way to end it: the library alone would go on carrying out what a client sends that does not close its side. */
+  /** Ends it without a word, for whom nothing is known of. */
+  drop(): void {
+    this.socket.destroy();
+  }
+
+  /** The only way to end a session: the library alone would go on carrying out what a client sends that does not close its side. */
   finish(): void {
     if (this.ended.aborted) return;
     this.socket.removeAllListeners('data').resume();

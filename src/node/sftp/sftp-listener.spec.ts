@@ -186,6 +186,17 @@ test('silent connections of one address take places of nobody else', async () =>
   });
 });
 
+test('silent connections of many addresses keep nobody out', async () => {
+  const guest = await visit();
+  for (let address = 2; address < 18; address++) {
+    const silent = Array.from({ length: 32 }, () => dial(`127.0.1.${address}`));
+    await Promise.all(silent.map((socket) => once(socket, 'data')));
+  }
+  await visit();
+  guest.channel.write(packet(REQUEST.INIT, 3));
+  await until('what the first guest asks', () => forwarded.length > 0, SOON_MS);
+});
+
 test('who has not logged in after twenty seconds is cut off, whatever has been said', async () => {
   fakeTimeouts();
   const [silent, speaking] = [dial(), dial()];

@@ -52,7 +52,6 @@ export class SftpListener {
       keepaliveInterval: 30_000,
       keepaliveCountMax: 4,
     };
-    this.sockets.maxConnections = CONNECTIONS;
     this.sockets.on('connection', (socket) => this.take(socket));
     this.sockets.on('error', (error: unknown) => this.log.error({ err: error }, 'the SFTP listener failed'));
   }
@@ -77,6 +76,10 @@ export class SftpListener {
       socket.destroy();
       return;
     }
+    if (this.connections.size >= CONNECTIONS && !this.dropOldestStranger()) {
+      socket.destroy();
+      return;
+    }
     const connection = new SftpConnection(socket, address);
     const leave = this.byAddress.begin(bucket);
     this.connections.add(connection);
@@ -84,11 +87,20 @@ export class SftpListener {
       leave();
       this.connections.delete(connection);
     });
-    const deadline = setTimeout(() => socket.destroy(), AUTH_MS);
+    const deadline = setTimeout(() => connection.drop(), AUTH_MS);
     connection.ended.addEventListener('abort', () => clearTimeout(deadline));
     // One server for each, as it does not say which socket it is that a connection has.
     const server = new ssh2.Server(this.config, (ssh) => this.welcome(ssh, connection, deadline));
     server.injectSocket(inOneGo(socket));
+  }
+
+  /** Many addresses together must keep nobody out who knows a password. False when all have logged in. */
+  private dropOldestStranger(): boolean {
+    const oldest = [...this.connections].find(({ loggedIn }) => !loggedIn);
+    if (!oldest) return false;
+    this.connections.delete(oldest);
+    oldest.drop();
+    return true;
   }
 
   private welcome(ssh: Connection, connection: SftpConnection, deadline: NodeJS.Timeout): void {
@@ -105,6 +117,7 @@ export class SftpListener {
     ssh.on('rekey', () => prepareKeys(ssh));
     ssh.on('ready', () => {
       clearTimeout(deadline);
+      connection.loggedIn = login !== undefined;
       prepareKeys(ssh);
       if (login) new SftpClient(ssh, connection, login, this.parts).serve();
       else connection.finish();
