@@ -51,7 +51,7 @@ export class SecretReads {
     }
     if ('refused' in answer) {
       this.reached();
-      forget(caller);
+      if (answer.refused !== 'unavailable') forget(caller);
       throw refusal(answer.refused, answer.incident);
     }
     if (!this.isAway(answer.failed)) throw unavailable('vault', answer.failed, RETRY_AFTER_SECONDS);
@@ -138,6 +138,7 @@ function refusal(refused: VaultRefusal, incident: string | undefined): DomainErr
       members: incident === undefined ? {} : { incident },
     });
   }
+  if (refused === 'unavailable') return unavailable('vault', undefined, RETRY_AFTER_SECONDS);
   return refused === 'suspended'
     ? new DomainError('forbidden', 'suspended', 'This service is suspended.')
     : new DomainError('forbidden', 'unknown_caller', 'This address is of no running service.');

@@ -110,6 +110,40 @@ describe('with the control plane there', () => {
     expect(plane.recorded.size).toBe(1240);
   });
 
+  test('what was put off is asked for alone, recorded once, and nobody waits for it who asked for something else', async () => {
+    const ids = Array.from({ length: 6 }, (_, n) => `srv_large_${n}`);
+    for (const id of ids) {
+      plane.give(id, { A: id });
+      plane.large.add(id);
+    }
+    const wanted = [...ids, 'srv_a', ...ids];
+    const order: string[] = [];
+    const answers = await Promise.all(
+      wanted.map((id) =>
+        read(caller(id)).then(({ A }) => {
+          order.push(id);
+          return A;
+        }),
+      ),
+    );
+    expect(answers).toEqual(wanted.map((id) => (id === 'srv_a' ? 'canary-a' : id)));
+    expect(order[0]).toBe('srv_a');
+    expect(plane.groups).toEqual([13, 2, 2, 2, 2, 2, 2]);
+    expect(plane.recorded.size).toBe(13);
+  });
+
+  test('a service that cannot be opened at the moment keeps what it holds, and the others are served', async () => {
+    const [one, other] = [caller('srv_a'), caller('srv_b')];
+    await read(one);
+    const { lastServed } = one;
+    plane.answers.set('srv_a', { refused: 'unavailable' });
+    const failed = reads.read(one);
+    const served = read(other);
+    await expect(failed).rejects.toMatchObject({ code: 'vault_unavailable', extra: { retryAfterSeconds: 2 } });
+    expect([await served, one.lastServed]).toEqual([{ A: 'canary-b' }, lastServed]);
+    expect(plane.groups).toEqual([1, 2]);
+  });
+
   test('nothing is answered before the control plane has recorded it', async () => {
     plane.hold();
     let answered = false;

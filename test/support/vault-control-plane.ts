@@ -18,6 +18,8 @@ type Answer = VaultReadsAnswer['services'][string];
 export class VaultControlPlane {
   /** By service. */
   readonly answers = new Map<string, Answer>();
+  /** Services that are put off unless they are asked for alone. */
+  readonly large = new Set<string>();
   /** Reads in the order they were recorded, each id once. */
   readonly recorded = new Map<string, VaultRead>();
   /** How many reads came in each request. */
@@ -98,7 +100,12 @@ export class VaultControlPlane {
     }
     const { reads, holds = {} } = JSON.parse(body) as Partial<VaultReadsRequest> & VaultServedRequest;
     this.groups.push(reads.length);
-    for (const read of reads) if (!this.recorded.has(read.id)) this.recorded.set(read.id, read);
+    const asked = new Set(reads.filter(({ refused }) => refused === null).map(({ serverId }) => serverId));
+    const putOff = new Set(asked.size > 1 ? [...asked].filter((id) => this.large.has(id)) : []);
+    for (const read of reads) {
+      if (read.refused === null && putOff.has(read.serverId)) continue;
+      if (!this.recorded.has(read.id)) this.recorded.set(read.id, read);
+    }
     if (this.fault === 'cut') {
       request.socket.destroy();
       return;
@@ -108,8 +115,8 @@ export class VaultControlPlane {
       else response.writeHead(204).end();
       return;
     }
-    const asked = reads.filter(({ refused }) => refused === null).map(({ serverId }) => serverId);
-    const services = Object.fromEntries([...new Set(asked)].map((id) => [id, this.answerTo(id, holds[id])]));
+    const answerOf = (id: string): Answer => (putOff.has(id) ? { putOff: true } : this.answerTo(id, holds[id]));
+    const services = Object.fromEntries([...asked].map((id) => [id, answerOf(id)]));
     response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ services }));
   }
 }

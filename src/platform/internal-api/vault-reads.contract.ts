@@ -25,12 +25,15 @@ export interface VaultReadsRequest {
   holds: Record<string, string>;
 }
 
-/** `unknown` is every service that is not this node's, does not run or has another address. */
-export type VaultRefusal = 'unknown' | 'suspended' | 'integrity';
+/**
+ * `unknown` is every service that is not this node's, does not run or has another address; `unavailable` one whose secrets
+ * cannot be opened at the moment, as its key cannot be had.
+ */
+export type VaultRefusal = 'unknown' | 'suspended' | 'integrity' | 'unavailable';
 
-/** Of each service that was asked for: its secrets, or why there are none. The reads are recorded by now. */
+/** Of each service that was asked for: its secrets, or why there are none. The reads are recorded by now, unless put off. */
 export interface VaultReadsAnswer {
-  services: Record<string, ServiceSecrets | UnchangedSecrets | { refused: VaultRefusal; incident?: string }>;
+  services: Record<string, ServiceSecrets | UnchangedSecrets | PutOff | { refused: VaultRefusal; incident?: string }>;
 }
 
 export interface ServiceSecrets {
@@ -43,6 +46,14 @@ export interface ServiceSecrets {
 /** They are in the state in which the node holds them. */
 export interface UnchangedSecrets {
   unchanged: true;
+}
+
+/**
+ * Its secrets would have made the answer too large beside those of others. Asked for again, alone, they are given: of what
+ * was asked for, something always is.
+ */
+export interface PutOff {
+  putOff: true;
 }
 
 /** A read that was answered from the node's memory while the control plane was away. */

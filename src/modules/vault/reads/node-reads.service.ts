@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { Database } from '../../../platform/database/database.js';
 import type {
+  PutOff,
   ServedRead,
   ServiceSecrets,
   VaultRead,
@@ -9,11 +10,12 @@ import type {
   VaultReadsRequest,
   VaultRefusal,
 } from '../../../platform/internal-api/vault-reads.contract.js';
+import { AppLogger } from '../../../platform/observability/logger.js';
 import { ServerDirectory, type ServerStanding } from '../../servers/server-directory.service.js';
 import { LastReads } from '../store/last-reads.service.js';
-import { OpenedSecrets, UnchangedSecrets } from '../store/opened-secrets.js';
+import { OpenedSecrets, PUT_OFF, UnchangedSecrets } from '../store/opened-secrets.js';
 import { accountScope, serverScope } from '../store/scope-name.js';
-import { SecretsReader, type LoadedScopes } from '../store/secrets-reader.service.js';
+import { SecretsReader, type LoadedScopes, type SecretsAnswer } from '../store/secrets-reader.service.js';
 import { VaultIntegrityError } from '../store/vault-incidents.service.js';
 import type { NewRead } from './new-read.js';
 import { ReadLog } from './read-log.service.js';
@@ -26,7 +28,10 @@ const KEPT_OWNERS = 10_000;
 /** How long before now a node may say that a program asked. */
 const LATE_MS = 60_000;
 
-type Verdict = OpenedSecrets | UnchangedSecrets | { refused: VaultRefusal; incident?: string };
+/** What secrets may come to in one answer, as JSON; those of one service may be more. */
+const MOST_BYTES = 8 * 1024 * 1024;
+
+type Verdict = OpenedSecrets | UnchangedSecrets | PutOff | { refused: VaultRefusal; incident?: string };
 type Services = VaultReadsAnswer['services'];
 type Holds = VaultReadsRequest['holds'];
 
@@ -45,19 +50,17 @@ export class NodeReads {
     private readonly secrets: SecretsReader,
     private readonly log: ReadLog,
     private readonly lastReads: LastReads,
+    private readonly logger: AppLogger,
   ) {}
 
-  /** Recorded as a whole before it is answered. */
+  /** Recorded as a whole before it is answered, but for what is put off: that is asked for again, and recorded then. */
   async answer(nodeId: string, reads: readonly VaultRead[], holds: Holds): Promise<VaultReadsAnswer> {
     const [standing, scopes] = await this.look(nodeId, serverIdsOf(reads));
     const verdicts = await this.judge(reads, standing, scopes, holds);
     const served = [...verdicts.values()].filter(isServed);
     try {
-      await this.log.recordAll(
-        reads
-          .filter(({ serverId }) => standing.has(serverId))
-          .map((read) => recordOf(read, verdicts.get(read.serverId))),
-      );
+      const due = reads.filter((read) => standing.has(read.serverId) && !isPutOff(read, verdicts));
+      await this.log.recordAll(due.map((read) => recordOf(read, verdicts.get(read.serverId))));
       this.lastReads.note(served.flatMap(({ secrets }) => secrets.map(({ id }) => id)));
       const services: Services = {};
       for (const [serverId, verdict] of verdicts) services[serverId] = answerOf(verdict);
@@ -109,9 +112,19 @@ export class NodeReads {
     const may = asked.filter(({ suspended }) => !suspended);
     for (const { id, suspended } of asked) if (suspended) verdicts.set(id, { refused: 'suspended' });
     const services = may.map(({ id, accountId }) => ({ serverId: id, accountId }));
-    const answers = await this.secrets.read(services, scopes, holds);
-    may.forEach(({ id }, index) => verdicts.set(id, verdictOf(answers[index]!)));
+    const answers = await this.secrets.read(services, scopes, holds, MOST_BYTES);
+    may.forEach(({ id }, index) => verdicts.set(id, this.verdictOf(id, answers[index]!)));
     return verdicts;
+  }
+
+  /** What one service fails with is its own affair, and not that of those asked for beside it. */
+  private verdictOf(serverId: string, answer: SecretsAnswer): Verdict {
+    if (answer instanceof OpenedSecrets) return answer.hold();
+    if (answer === PUT_OFF) return { putOff: true };
+    if (answer instanceof UnchangedSecrets) return answer;
+    if (answer instanceof VaultIntegrityError) return { refused: 'integrity', incident: answer.incident };
+    this.logger.error({ err: answer, serverId }, 'The secrets of a service could not be opened');
+    return { refused: 'unavailable' };
   }
 
   private async noteServed({ id, accountId }: ServerStanding, read: ServedRead): Promise<void> {
@@ -134,13 +147,6 @@ function serverIdsOf(reads: readonly VaultRead[]): string[] {
   return [...new Set(reads.map(({ serverId }) => serverId))];
 }
 
-function verdictOf(answer: OpenedSecrets | UnchangedSecrets | Error): Verdict {
-  if (answer instanceof UnchangedSecrets) return answer;
-  if (answer instanceof OpenedSecrets) return answer.hold();
-  if (answer instanceof VaultIntegrityError) return { refused: 'integrity', incident: answer.incident };
-  throw answer;
-}
-
 function shared({ id, serverId, address }: VaultRead): Pick<NewRead, 'readId' | 'serverId' | 'via' | 'address'> {
   return { readId: id, serverId, via: 'broker', address };
 }
@@ -159,7 +165,12 @@ function momentOf(text: string): Date {
 }
 
 function isServed(verdict: Verdict): verdict is OpenedSecrets | UnchangedSecrets {
-  return !('refused' in verdict);
+  return verdict instanceof OpenedSecrets || verdict instanceof UnchangedSecrets;
+}
+
+function isPutOff({ serverId, refused }: VaultRead, verdicts: ReadonlyMap<string, Verdict>): boolean {
+  const verdict = verdicts.get(serverId);
+  return refused === null && verdict !== undefined && 'putOff' in verdict;
 }
 
 function answerOf(verdict: Verdict): Services[string] {

@@ -13,6 +13,9 @@ export class UnchangedSecrets {
   }
 }
 
+/** In the place of secrets that did not fit beside those of other services; none of them was opened. */
+export const PUT_OFF = 'put off';
+
 /** One secret in clear. */
 export interface OpenedSecret extends NamedSecret {
   value: Buffer;

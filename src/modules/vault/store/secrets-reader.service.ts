@@ -2,15 +2,29 @@ import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { lengthPrefixed } from '../../../platform/crypto/length-prefixed.js';
 import { Batcher } from '../../../platform/batching/batcher.js';
-import { OpenedSecrets, UnchangedSecrets, type OpenedSecret } from './opened-secrets.js';
+import { OpenedSecrets, PUT_OFF, UnchangedSecrets, type OpenedSecret } from './opened-secrets.js';
 import { ScopeLoader, type LoadedRow, type LoadedScope } from './scope-loader.service.js';
 import { accountScope, serverScope } from './scope-name.js';
 
+/** A control character of a value takes so many bytes of JSON. */
+const ESCAPED_BYTES = 6;
+
 export type LoadedScopes = ReadonlyMap<string, LoadedScope | Error>;
+
+export type SecretsAnswer = OpenedSecrets | UnchangedSecrets | typeof PUT_OFF | Error;
 
 export interface ServiceOfAccount {
   serverId: string;
   accountId: string;
+}
+
+/** What a service reads, before it is opened. */
+interface ClosedSecrets {
+  serverId: string;
+  state: string;
+  sorted: [LoadedScope, LoadedRow][];
+  /** Of JSON, at most. */
+  bytes: number;
 }
 
 /** The clear values that a service reads: its own, and those of its account that it has none of its own for. */
@@ -38,17 +52,28 @@ export class SecretsReader {
 
   /**
    * The secrets, or why there are none, of each service in turn. Those of one service are one object; those that are in the
-   * state in which they are held (by service) stay closed.
+   * state in which they are held (by service) stay closed. Where all of them could come to more than `most` bytes of JSON,
+   * the largest are put off, but never all: a few large ones keep nobody else waiting.
    */
   async read(
     services: readonly ServiceOfAccount[],
     scopes: LoadedScopes,
     holds: Readonly<Record<string, string>>,
-  ): Promise<(OpenedSecrets | UnchangedSecrets | Error)[]> {
-    const answers = new Map<string, OpenedSecrets | UnchangedSecrets | Error>();
-    for (const service of services) {
-      const { serverId } = service;
-      if (!answers.has(serverId)) answers.set(serverId, await this.merge(service, scopes, holds[serverId]));
+    most = Infinity,
+  ): Promise<SecretsAnswer[]> {
+    const answers = new Map<string, SecretsAnswer>();
+    const closed: ClosedSecrets[] = [];
+    for (const service of new Map(services.map((one) => [one.serverId, one])).values()) {
+      const found = find(service, scopes);
+      if (found instanceof Error) answers.set(service.serverId, found);
+      else if (found.state === holds[service.serverId]) answers.set(service.serverId, unchanged(found));
+      else closed.push(found);
+    }
+    let bytes = 0;
+    for (const one of closed.sort((a, b) => a.bytes - b.bytes)) {
+      bytes += one.bytes;
+      const fits = one === closed[0] || bytes <= most;
+      answers.set(one.serverId, fits ? await this.opened(one) : PUT_OFF);
     }
     return services.map(({ serverId }) => answers.get(serverId)!);
   }
@@ -57,28 +82,12 @@ export class SecretsReader {
     return (await this.read(services, await this.load(services), {})) as (OpenedSecrets | Error)[];
   }
 
-  private async merge(
-    { serverId, accountId }: ServiceOfAccount,
-    scopes: LoadedScopes,
-    held: string | undefined,
-  ): Promise<OpenedSecrets | UnchangedSecrets | Error> {
-    const chosen = new Map<string, [LoadedScope, LoadedRow]>();
-    const parts: LoadedScope[] = [];
-    for (const name of [accountScope(accountId), serverScope(serverId)]) {
-      const scope = scopes.get(name);
-      if (scope instanceof Error) return scope;
-      if (!scope) continue;
-      parts.push(scope);
-      for (const row of scope.rows) if (row.ciphertext !== null) chosen.set(row.key, [scope, row]);
-    }
-    const sorted = [...chosen.keys()].sort().map((key) => chosen.get(key)!);
-    const state = stateOf(parts);
-    if (state === held) return new UnchangedSecrets(sorted.map(([, { id, key }]) => ({ id, key })));
+  private async opened({ sorted, state }: ClosedSecrets): Promise<OpenedSecrets | Error> {
     const secrets: OpenedSecret[] = [];
     try {
       for (const [scope, row] of sorted) {
-        const { key } = row;
-        secrets.push({ id: row.id, key, value: await this.scopes.open(scope, row) });
+        const { id, key } = row;
+        secrets.push({ id, key, value: await this.scopes.open(scope, row) });
       }
     } catch (error) {
       for (const { value } of secrets) value.fill(0);
@@ -86,6 +95,29 @@ export class SecretsReader {
     }
     return new OpenedSecrets(secrets, state);
   }
+}
+
+/** The service's own secrets, and those of its account that it has none of its own for. */
+function find({ serverId, accountId }: ServiceOfAccount, scopes: LoadedScopes): ClosedSecrets | Error {
+  const chosen = new Map<string, [LoadedScope, LoadedRow]>();
+  const parts: LoadedScope[] = [];
+  for (const name of [accountScope(accountId), serverScope(serverId)]) {
+    const scope = scopes.get(name);
+    if (scope instanceof Error) return scope;
+    if (!scope) continue;
+    parts.push(scope);
+    for (const row of scope.rows) if (row.ciphertext !== null) chosen.set(row.key, [scope, row]);
+  }
+  const sorted = [...chosen.keys()].sort().map((key) => chosen.get(key)!);
+  const bytes = sorted.reduce(
+    (sum, [, { key, ciphertext }]) => sum + key.length + ESCAPED_BYTES * ciphertext!.length,
+    0,
+  );
+  return { serverId, state: stateOf(parts), sorted, bytes };
+}
+
+function unchanged({ sorted }: ClosedSecrets): UnchangedSecrets {
+  return new UnchangedSecrets(sorted.map(([, { id, key }]) => ({ id, key })));
 }
 
 /** All that decides on what a service reads: the codes over its scopes, and the keys they are opened with. */
