@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { RateLimitStorageModule } from '../../platform/http/rate-limit.module.js';
 import { NotificationsModule } from '../notifications/notifications.module.js';
 import { ServerRowsModule } from '../servers/server-rows.module.js';
 import { VaultKeys } from './keys/vault-keys.service.js';
@@ -10,6 +11,7 @@ import { TokenReads } from './reads/token-reads.service.js';
 import { SecretReminderWorker } from './reminders/secret-reminder.worker.js';
 import { ConsultableSecrets } from './store/consultable-secrets.service.js';
 import { LastReads } from './store/last-reads.service.js';
+import { NameBudget } from './store/name-budget.service.js';
 import { ScopeEditor } from './store/scope-editor.service.js';
 import { ScopeLoader } from './store/scope-loader.service.js';
 import { SecretsReader } from './store/secrets-reader.service.js';
@@ -23,7 +25,7 @@ import { VaultService } from './vault.service.js';
 
 /** Secrets as the API serves them. Needs a `KeyProvider`. */
 @Module({
-  imports: [ServerRowsModule, VaultErasureModule],
+  imports: [ServerRowsModule, VaultErasureModule, RateLimitStorageModule],
   providers: [
     VaultKeys,
     VaultIncidents,
@@ -31,6 +33,7 @@ import { VaultService } from './vault.service.js';
     ScopeEditor,
     SecretsReader,
     ConsultableSecrets,
+    NameBudget,
     VaultStore,
     LastReads,
     KeyLists,

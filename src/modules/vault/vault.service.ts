@@ -86,7 +86,7 @@ export class VaultService {
     );
     const readers = serverId === null ? await this.readersOf(accountId, key) : [serverId];
     const read = { via: 'panel', address, refused: null, keys: [key] } as const;
-    await this.readLog.recordAll(readers.map((reader) => ({ serverId: reader, ...read })));
+    await this.readLog.recordAll(readers.map((reader) => ({ serverId: reader, accountId, ...read })));
     const value = await this.consultable.open(found);
     this.lastReads.note([id]);
     return { id, key, value };

@@ -5,6 +5,7 @@ import { ReadLogCleanerWorker } from '../../../src/modules/vault/reads/read-log-
 import { ReadLog } from '../../../src/modules/vault/reads/read-log.service.js';
 import { Database } from '../../../src/platform/database/database.js';
 import { AppLogger } from '../../../src/platform/observability/logger.js';
+import type { DomainError } from '../../../src/platform/errors/domain-error.js';
 import { VaultApp } from './vault-app.js';
 
 jest.setTimeout(60_000);
@@ -29,7 +30,8 @@ beforeEach(async () => {
 });
 
 function record(keys: readonly string[], serverId = id): Promise<void> {
-  return app.api.get(ReadLog).record({ serverId, via: 'token', address: '192.0.2.1', refused: null, keys });
+  const { accountId } = app.caller;
+  return app.api.get(ReadLog).record({ serverId, accountId, via: 'token', address: '192.0.2.1', refused: null, keys });
 }
 
 async function count(table: string): Promise<number> {
@@ -114,6 +116,14 @@ test('of one service at most a thousand lists of names are kept', async () => {
   expect(await count('vault_key_lists')).toBe(1000);
 });
 
+test('a list that nothing refers to goes some hours after a process made sure of it', async () => {
+  await app.query('INSERT INTO vault_key_lists (hash, names, stored_at) VALUES ?', [
+    [2, 4].map((hours) => [Buffer.alloc(16, hours), `STORED_${hours}`, new Date(Date.now() - hours * 3_600_000)]),
+  ]);
+  await cleaner.pass();
+  expect(await app.query('SELECT names FROM vault_key_lists')).toEqual([{ names: 'STORED_2' }]);
+});
+
 test('a list goes with the last read that refers to it, one stored lately does not', async () => {
   const other = await app.makeServer();
   await put(id, 3, 2, () => 'A');
@@ -126,6 +136,29 @@ test('a list goes with the last read that refers to it, one stored lately does n
   await app.query('DELETE FROM servers WHERE id = ?', [id]);
   await cleaner.pass();
   expect(await left()).toEqual([{ names: 'C' }]);
+});
+
+test('with too many new lists an account makes no new names for a while; it replaces and deletes as before', async () => {
+  const { secret } = await app.put(id, 'OLD', '1');
+  const serve = (from: number, to: number): Promise<void[]> =>
+    Promise.all(Array.from({ length: to - from }, (_, n) => record([`LIST_${from + n}`])));
+  await serve(0, 1900);
+  // Known lists are no new ones, not even to a process that has not seen them.
+  app.api.get(KeyLists).forget();
+  await serve(0, 1900);
+  await app.put(id, 'NEW', '1');
+  await serve(1900, 2000);
+  let refused: { kind?: string } = {};
+  for (let n = 0; n < 100 && refused.kind === undefined; n++) {
+    refused = await app.put(null, `NEW_${n}`, '1').then(
+      () => ({}),
+      (error: DomainError) => error,
+    );
+  }
+  expect(refused).toMatchObject({ kind: 'rate_limited', extra: { retryAfterSeconds: expect.any(Number) } });
+  await app.put(id, 'OLD', '2');
+  await app.vault.delete(app.caller, id, secret.id);
+  await serve(2000, 2010);
 });
 
 test('reads that were recorded with their names keep them', async () => {

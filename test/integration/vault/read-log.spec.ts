@@ -87,6 +87,7 @@ test('a service deleted in the middle takes nobody else’s read along', async (
   const of = (serverId: string) => ({
     serverId,
     via: 'token' as const,
+    accountId: app.caller.accountId,
     address: '192.0.2.1',
     refused: null,
     keys: ['A'],

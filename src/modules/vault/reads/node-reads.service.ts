@@ -60,7 +60,9 @@ export class NodeReads {
     const served = [...verdicts.values()].filter(isServed);
     try {
       const due = reads.filter((read) => standing.has(read.serverId) && !isPutOff(read, verdicts));
-      await this.log.recordAll(due.map((read) => recordOf(read, verdicts.get(read.serverId))));
+      await this.log.recordAll(
+        due.map((read) => recordOf(read, standing.get(read.serverId)!, verdicts.get(read.serverId))),
+      );
       this.lastReads.note(served.flatMap(({ secrets }) => secrets.map(({ id }) => id)));
       const services: Services = {};
       for (const [serverId, verdict] of verdicts) services[serverId] = answerOf(verdict);
@@ -75,7 +77,12 @@ export class NodeReads {
     const standing = await this.servers.onNode(nodeId, serverIdsOf(reads));
     const known = reads.filter(({ serverId }) => standing.has(serverId));
     await this.log.recordAll(
-      known.map((read) => ({ ...shared(read), keys: read.keys, refused: read.refused, at: momentOf(read.at) })),
+      known.map((read) => ({
+        ...shared(read, standing.get(read.serverId)!),
+        keys: read.keys,
+        refused: read.refused,
+        at: momentOf(read.at),
+      })),
     );
     for (const read of known) await this.noteServed(standing.get(read.serverId)!, read);
   }
@@ -147,16 +154,16 @@ function serverIdsOf(reads: readonly VaultRead[]): string[] {
   return [...new Set(reads.map(({ serverId }) => serverId))];
 }
 
-function shared({ id, serverId, address }: VaultRead): Pick<NewRead, 'readId' | 'serverId' | 'via' | 'address'> {
-  return { readId: id, serverId, via: 'broker', address };
+function shared({ id, address }: VaultRead, service: ServerStanding): Omit<NewRead, 'refused' | 'keys'> {
+  return { readId: id, serverId: service.id, accountId: service.accountId, via: 'broker', address };
 }
 
-function recordOf(read: VaultRead, verdict: Verdict | undefined): NewRead {
+function recordOf(read: VaultRead, service: ServerStanding, verdict: Verdict | undefined): NewRead {
   const refused = read.refused ?? (verdict && 'refused' in verdict ? verdict.refused : null);
   const keys = refused === null && verdict && isServed(verdict) ? verdict.keys : [];
   const earliest = Date.now() - LATE_MS;
   const at = momentOf(read.at);
-  return { ...shared(read), refused, keys, at: at.getTime() < earliest ? new Date() : at };
+  return { ...shared(read, service), refused, keys, at: at.getTime() < earliest ? new Date() : at };
 }
 
 /** A node's clock may be ahead; nothing was read in the future. */

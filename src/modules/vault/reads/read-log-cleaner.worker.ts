@@ -23,9 +23,9 @@ const NTH_LIST = `
    GROUP BY key_list ORDER BY at DESC LIMIT 1 OFFSET ?`;
 const REMOVE = `
   DELETE FROM vault_reads WHERE server_id = ? AND (at < ? OR (at = ? AND id < ?)) ORDER BY at, id LIMIT ${BATCH}`;
-/** Lists that no read refers to; one stored lately may be about to be. */
+/** Lists that no read refers to; one stored lately may be about to be, for as long as processes know it to be stored. */
 const UNUSED = `
-  stored_at < UTC_TIMESTAMP(3) - INTERVAL 1 DAY
+  stored_at < UTC_TIMESTAMP(3) - INTERVAL 3 HOUR
     AND NOT EXISTS (SELECT 1 FROM vault_reads WHERE key_list = vault_key_lists.hash)`;
 
 /** An entry's place in the log. */

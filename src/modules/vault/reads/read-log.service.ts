@@ -3,7 +3,7 @@ import { Batcher } from '../../../platform/batching/batcher.js';
 import { Database } from '../../../platform/database/database.js';
 import { AppLogger } from '../../../platform/observability/logger.js';
 import { SHOWN_READS } from '../vault-rules.js';
-import { byHash, keyListOf, KeyLists, type KeyList } from './key-lists.service.js';
+import { byHash, keyListOf, KeyLists, type ServedList } from './key-lists.service.js';
 import type { NewRead } from './new-read.js';
 import { RefusalFlood } from './refusal-flood.js';
 import type { VaultReadRecord } from './vault-read.entity.js';
@@ -15,7 +15,7 @@ export type ShownRead = Pick<VaultReadRecord, 'at' | 'via' | 'address' | 'refuse
 
 interface Entry {
   row: unknown[];
-  list: KeyList | null;
+  list: ServedList | null;
 }
 
 const INSERT = `
@@ -104,10 +104,11 @@ export class ReadLog implements BeforeApplicationShutdown {
 }
 
 function entryOf(read: NewRead, repeated: number): Entry {
-  const { serverId, readId = null, via, address, refused, keys, at = new Date() } = read;
+  const { serverId, accountId, readId = null, via, address, refused, keys, at = new Date() } = read;
+  const list = refused === null ? keyListOf(keys) : null;
   return {
     row: [serverId, readId, via, address, refused, repeated, at],
-    list: refused === null ? keyListOf(keys) : null,
+    list: list && { ...list, accountId },
   };
 }
 

@@ -16,7 +16,14 @@ beforeEach(() => {
 afterEach(() => jest.useRealTimers());
 
 function refuse(address: string, times: number): number {
-  const read: NewRead = { serverId: 'srv_a', via: 'token', address, refused: 'address_lock', keys: [] };
+  const read: NewRead = {
+    serverId: 'srv_a',
+    accountId: 'usr_a',
+    via: 'token',
+    address,
+    refused: 'address_lock',
+    keys: [],
+  };
   return Array.from({ length: times }, () => flood.absorbs(read)).filter(Boolean).length;
 }
 

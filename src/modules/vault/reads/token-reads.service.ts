@@ -56,11 +56,11 @@ export class TokenReads {
   }
 
   private record(
-    { serverId }: TokenHolder,
+    { serverId, accountId }: TokenHolder,
     address: string,
     refused: string | null,
     keys: readonly string[],
   ): Promise<void> {
-    return this.log.record({ serverId, via: 'token', address, refused, keys });
+    return this.log.record({ serverId, accountId, via: 'token', address, refused, keys });
   }
 }

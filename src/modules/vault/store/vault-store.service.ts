@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { In } from 'typeorm';
+import { In, IsNull } from 'typeorm';
 import type { Principal } from '../../../platform/auth/principal.js';
 import { openValue, sealValue } from '../../../platform/crypto/value-cipher.js';
 import { Database, type Tx } from '../../../platform/database/database.js';
@@ -9,7 +9,8 @@ import { newId } from '../../../platform/ids/id.js';
 import { MAX_REMEMBERED, MAX_SCOPE_BYTES, MAX_SECRETS } from '../vault-rules.js';
 import { ScopeEditor, type ScopeEdit } from './scope-editor.service.js';
 import { fingerprintOf, placeOf } from './scope-head.js';
-import type { ScopeOwner } from './scope-name.js';
+import { NameBudget } from './name-budget.service.js';
+import { scopeOf, type ScopeOwner } from './scope-name.js';
 import { VaultSecret } from './vault-secret.entity.js';
 
 export interface NewSecret {
@@ -31,9 +32,11 @@ export class VaultStore {
     private readonly database: Database,
     private readonly editor: ScopeEditor,
     private readonly events: EventRecorder,
+    private readonly names: NameBudget,
   ) {}
 
-  put(owner: ScopeOwner, caller: Principal, wanted: NewSecret): Promise<{ secret: SecretRow; isNew: boolean }> {
+  async put(owner: ScopeOwner, caller: Principal, wanted: NewSecret): Promise<{ secret: SecretRow; isNew: boolean }> {
+    await this.mustAfford(owner, wanted.key);
     const value = Buffer.from(wanted.value, 'utf8');
     const done = this.editor.edit(owner, async (edit) => {
       const { tx, rows } = edit;
@@ -98,6 +101,12 @@ export class VaultStore {
       .orderBy('s.key')
       .addOrderBy('s.scope')
       .getMany();
+  }
+
+  /** Asked before the scope's turn, so that nobody waits for it: two who make one name at once both pay. */
+  private async mustAfford(owner: ScopeOwner, key: string): Promise<void> {
+    const known = { scope: scopeOf(owner), key, deletedAt: IsNull() };
+    if (!(await this.database.manager.existsBy(VaultSecret, known))) await this.names.spend(owner.accountId);
   }
 
   private async record(
