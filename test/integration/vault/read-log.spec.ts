@@ -2,6 +2,8 @@ import { AddressLock } from '../../../src/modules/vault/tokens/address-lock.serv
 import { ReadLog } from '../../../src/modules/vault/reads/read-log.service.js';
 import { TokenReads } from '../../../src/modules/vault/reads/token-reads.service.js';
 import { VaultTokens } from '../../../src/modules/vault/tokens/vault-tokens.service.js';
+import type { OpenedSecrets } from '../../../src/modules/vault/store/opened-secrets.js';
+import { SecretsReader } from '../../../src/modules/vault/store/secrets-reader.service.js';
 import { VaultApp } from './vault-app.js';
 
 jest.setTimeout(60_000);
@@ -21,14 +23,12 @@ beforeEach(async () => {
 });
 afterEach(() => jest.restoreAllMocks());
 
-function read(address = '192.0.2.1'): Promise<string[]> {
-  return app.api
-    .get(TokenReads)
-    .open(`Bearer ${token}`, address)
-    .then((opened) => {
-      opened.release();
-      return opened.keys;
-    });
+async function read(address = '192.0.2.1'): Promise<string[]> {
+  const reads = app.api.get(TokenReads);
+  const holder = await reads.admit(`Bearer ${token}`, address);
+  const opened = await reads.open(holder, address, { weigh: () => undefined });
+  opened.release();
+  return opened.keys;
 }
 
 async function recorded(): Promise<number> {
@@ -53,6 +53,21 @@ test('V-18: what cannot be recorded is not served; when it can again, it is', as
   expect(await recorded()).toBe(0);
   expect(await read()).toEqual(['A']);
   expect(await recorded()).toBe(1);
+});
+
+test('what there is no room for is neither served nor recorded as if it were, and wiped', async () => {
+  const full = new Error('no room');
+  const reads = app.api.get(TokenReads);
+  const holder = await reads.admit(`Bearer ${token}`, '192.0.2.1');
+  const opening = jest.spyOn(app.api.get(SecretsReader), 'of');
+  const weigh = jest.fn().mockImplementation(() => {
+    throw full;
+  });
+  await expect(reads.open(holder, '192.0.2.1', { weigh })).rejects.toBe(full);
+  expect(weigh).toHaveBeenCalledWith(1);
+  const { secrets } = (await opening.mock.results[0]!.value) as OpenedSecrets;
+  expect(secrets.map(({ value }) => [...value])).toEqual([[0]]);
+  expect(await recorded()).toBe(0);
 });
 
 test('refusals of one address get sixty records a minute, the rest are counted in one', async () => {

@@ -2,6 +2,7 @@ import { Injectable, type NestMiddleware } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { encodeDotenv, nonportableHeader } from '../../../platform/dotenv/dotenv-encoder.js';
 import { clientAddress } from '../../../platform/http/client-address.js';
+import { HeldAnswers } from '../../../platform/http/held-answers.js';
 import type { OpenedSecrets } from '../store/opened-secrets.js';
 import { TokenReads } from './token-reads.service.js';
 
@@ -11,18 +12,31 @@ import { TokenReads } from './token-reads.service.js';
  * guards, interceptors and pipes to look at, and this is what programs ask most often.
  */
 
+/** Of both doors. Programs and what stands before us may be far away, and what one service reads may be some megabytes. */
+const outstanding = new HeldAnswers({ leastBytes: 256 * 1024, withinMs: 60_000 });
+
 abstract class TokenDoor implements NestMiddleware {
   constructor(private readonly reads: TokenReads) {}
 
   async use(request: Request, response: Response): Promise<void> {
     response.setHeader('Cache-Control', 'no-store');
-    const opened = await this.reads.open(request.headers.authorization, clientAddress(request));
+    const address = clientAddress(request);
+    const holder = await this.reads.admit(request.headers.authorization, address);
+    const held = outstanding.begin(holder.serverId, response);
+    const opened = await this.reads.open(holder, address, held);
+    if (response.closed) return opened.release();
+    let body: Buffer;
+    try {
+      body = this.answer(opened, response);
+      held.weigh(body.length);
+    } catch (error) {
+      opened.release();
+      throw error;
+    }
     // Wiped once the answer is out, or when nobody waits for it any more.
     response.once('close', () => opened.release());
-    if (response.closed) return opened.release();
-    const body = this.answer(opened, response);
     response.setHeader('Content-Length', body.length);
-    response.end(request.method === 'HEAD' ? undefined : body);
+    held.end(request.method === 'HEAD' ? undefined : body);
   }
 
   protected abstract answer(opened: OpenedSecrets, response: Response): Buffer;

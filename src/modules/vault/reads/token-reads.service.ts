@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DomainError } from '../../../platform/errors/domain-error.js';
+import type { HeldAnswer } from '../../../platform/http/held-answers.js';
 import { LastReads } from '../store/last-reads.service.js';
 import { OpenedSecrets } from '../store/opened-secrets.js';
 import { SecretsReader } from '../store/secrets-reader.service.js';
@@ -20,8 +21,8 @@ export class TokenReads {
     private readonly lastReads: LastReads,
   ) {}
 
-  /** The secrets of the token's service, recorded. Release them once the answer is out. */
-  async open(authorization: string | undefined, address: string): Promise<OpenedSecrets> {
+  /** The service of the token; a refusal is recorded. */
+  async admit(authorization: string | undefined, address: string): Promise<TokenHolder> {
     const token = tokenIn(authorization);
     const holder = token === null ? null : await this.tokens.find(token);
     if (!holder) throw new DomainError('unauthenticated', 'unauthenticated', 'A valid runtime token is required.');
@@ -30,8 +31,14 @@ export class TokenReads {
       await this.record(holder, address, refused, []);
       throw new DomainError('forbidden', refused, 'The secrets are not given here.');
     }
+    return holder;
+  }
+
+  /** The secrets of the service, recorded; the answer weighs as much more. Release them once it is out. */
+  async open(holder: TokenHolder, address: string, answer: Pick<HeldAnswer, 'weigh'>): Promise<OpenedSecrets> {
     const opened = await this.read(holder, address);
     try {
+      answer.weigh(opened.bytes);
       await this.record(holder, address, null, opened.keys);
     } catch (error) {
       opened.release();

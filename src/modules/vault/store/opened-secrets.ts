@@ -39,6 +39,11 @@ export class OpenedSecrets {
     return this.secrets.map(({ key }) => key);
   }
 
+  /** Of all values together. */
+  get bytes(): number {
+    return this.secrets.reduce((sum, { value }) => sum + value.length, 0);
+  }
+
   /** `{"KEY":"value",…}`, put together once for all who share it. */
   get json(): Buffer {
     return (this.asJson ??= secretsJson(this.secrets));
