@@ -11,20 +11,12 @@ import { StrangerLog } from './stranger-log.js';
 
 /** How long a call may be ahead of the engine's news that its container runs. */
 const AHEAD_MS = 1000;
-/** Answers one service may have outstanding; more can only be wanted by who does not read them. */
-const MAX_OUTSTANDING = 32;
 
 const UNKNOWN: Problem = { status: 403, code: 'unknown_caller', detail: 'This address is of no running service.' };
 const CANNOT_TELL: Problem = {
   status: 503,
   code: 'engine_unavailable',
   detail: 'It cannot be told at the moment who is calling.',
-  headers: { 'Retry-After': '1' },
-};
-const TOO_MANY: Problem = {
-  status: 429,
-  code: 'too_many_outstanding',
-  detail: 'Too many requests at the same time.',
   headers: { 'Retry-After': '1' },
 };
 
@@ -35,7 +27,6 @@ const TOO_MANY: Problem = {
 @Injectable()
 export class BrokerGate {
   private readonly owners = new WeakMap<Socket, Caller>();
-  private readonly outstanding = new WeakMap<Caller, number>();
 
   constructor(
     private readonly settings: BrokerSettings,
@@ -89,10 +80,6 @@ export class BrokerGate {
       sendProblem(request, response, { status, code: `${reason}_refused`, detail });
       return;
     }
-    if (!this.countIn(caller, response)) {
-      sendProblem(request, response, TOO_MANY);
-      return;
-    }
     next(caller);
   }
 
@@ -102,13 +89,5 @@ export class BrokerGate {
     if (pathOf(request) === '/v1/health') {
       response.writeHead(403, { 'Content-Type': 'application/json; charset=utf-8' }).end('{"ok":false}');
     } else sendProblem(request, response, UNKNOWN);
-  }
-
-  private countIn(caller: Caller, response: ServerResponse): boolean {
-    const before = this.outstanding.get(caller) ?? 0;
-    if (before >= MAX_OUTSTANDING) return false;
-    this.outstanding.set(caller, before + 1);
-    response.once('close', () => this.outstanding.set(caller, this.outstanding.get(caller)! - 1));
-    return true;
   }
 }

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Injectable } from '@nestjs/common';
 import { nonportableHeader } from '../platform/dotenv/dotenv-encoder.js';
 import { notFound } from '../platform/errors/domain-error.js';
+import { HeldAnswers, type HeldAnswer } from '../platform/http/held-answers.js';
 import { reportedProblem } from '../platform/http/problem-mapping.js';
 import { pathOf, sendProblem } from '../platform/http/problem.js';
 import { AppLogger } from '../platform/observability/logger.js';
@@ -13,8 +14,10 @@ import { SecretReads } from './secret-reads.service.js';
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 const LINES_TYPE = 'text/plain; charset=utf-8';
+/** Not thirty at a time for one service: more can only be wanted by who does not read them. Programs are near. */
+const OUTSTANDING = { leastBytes: 512 * 1024, withinMs: 15_000 };
 
-type Route = (caller: Caller, response: ServerResponse) => Promise<void>;
+type Route = (caller: Caller, response: ServerResponse, held: HeldAnswer) => Promise<void>;
 
 /**
  * What programs may ask, by path; the gate has let only GET and HEAD through. Three routes without parameters or bodies need
@@ -23,10 +26,11 @@ type Route = (caller: Caller, response: ServerResponse) => Promise<void>;
 @Injectable()
 export class BrokerRoutes {
   private readonly routes = new Map<string, Route>([
-    ['/v1/secrets', (caller, response) => this.secrets(caller, response)],
-    ['/v1/env', (caller, response) => this.env(caller, response)],
-    ['/v1/health', (caller, response) => this.health(caller, response)],
+    ['/v1/secrets', (caller, response, held) => this.secrets(caller, response, held)],
+    ['/v1/env', (caller, response, held) => this.env(caller, response, held)],
+    ['/v1/health', (caller, response, held) => this.health(caller, response, held)],
   ]);
+  private readonly outstanding = new HeldAnswers(OUTSTANDING);
 
   constructor(
     private readonly gate: BrokerGate,
@@ -42,47 +46,55 @@ export class BrokerRoutes {
   private async answer(caller: Caller, request: IncomingMessage, response: ServerResponse): Promise<void> {
     const path = pathOf(request);
     try {
+      const held = this.outstanding.begin(caller.serverId, response);
       const route = this.routes.get(path);
       if (!route) throw notFound();
-      await route(caller, response);
+      await route(caller, response, held);
     } catch (error) {
       sendProblem(request, response, reportedProblem(error, this.log, path));
     }
   }
 
-  private async secrets(caller: Caller, response: ServerResponse): Promise<void> {
+  private async secrets(caller: Caller, response: ServerResponse, held: HeldAnswer): Promise<void> {
     const { json } = await this.reads.read(caller);
-    this.send(caller, response, JSON_TYPE, json);
+    response.setHeader('Content-Type', JSON_TYPE);
+    this.send(caller, response, held, json);
   }
 
-  private async env(caller: Caller, response: ServerResponse): Promise<void> {
+  private async env(caller: Caller, response: ServerResponse, held: HeldAnswer): Promise<void> {
     const secrets = await this.reads.read(caller);
     const { lines, nonportable } = secrets.env();
     secrets.release();
     const named = nonportableHeader(nonportable);
     if (named !== null) response.setHeader('X-Vault-Nonportable', named);
-    this.send(caller, response, LINES_TYPE, lines);
+    response.setHeader('Content-Type', LINES_TYPE);
+    this.send(caller, response, held, lines);
   }
 
   /** Tells the calling service that the broker knows it. */
-  private health({ serverId }: Caller, response: ServerResponse): Promise<void> {
+  private health({ serverId }: Caller, response: ServerResponse, held: HeldAnswer): Promise<void> {
     response.setHeader('Content-Type', JSON_TYPE);
-    response.end(JSON.stringify({ ok: true, service: serverId }));
+    held.end(Buffer.from(JSON.stringify({ ok: true, service: serverId })));
     return Promise.resolve();
   }
 
   /** Each answer is overwritten in memory once it is out. */
-  private send(caller: Caller, response: ServerResponse, type: string, secrets: SecretBytes): void {
+  private send(caller: Caller, response: ServerResponse, held: HeldAnswer, secrets: SecretBytes): void {
     // The run that asked may be over meanwhile, and its address may be another's one day.
     if (!this.callers.holds(caller) || response.destroyed) {
       secrets.release();
       response.destroy();
       return;
     }
+    try {
+      held.weigh(secrets.bytes.length);
+    } catch (error) {
+      secrets.release();
+      throw error;
+    }
     response.once('close', () => secrets.release());
-    response.setHeader('Content-Type', type);
     response.setHeader('Content-Length', secrets.bytes.length);
     // A HEAD's answer has no body; Node leaves it out.
-    response.end(secrets.bytes);
+    held.end(secrets.bytes);
   }
 }
