@@ -124,7 +124,7 @@ describe('what is deleted while it is read', () => {
   test('comes whole to who is done in time', async () => {
     const body = bodyOf(8 * MEBIBYTE);
     body.there = false;
-    const { sent } = await askFor(body);
+    const { sent } = await askFor(body, { ...PACE, goneMs: 20_000 });
     client.resume();
     await sent;
   });
