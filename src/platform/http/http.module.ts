@@ -9,6 +9,7 @@ import { RateLimitStorageModule } from './rate-limit.module.js';
 import { RequestInterceptor } from './request.interceptor.js';
 import { Shutdown } from './shutdown.js';
 import { RequestPipe } from './validation.js';
+import { WaitSlots } from './wait-slots.js';
 
 /**
  * What every route of the api role stands on: problems, bodies, validation, idempotency, limits. Needs the config, database,
@@ -32,10 +33,11 @@ import { RequestPipe } from './validation.js';
     Idempotency,
     IdempotencyStore,
     Shutdown,
+    WaitSlots,
     { provide: APP_FILTER, useClass: ProblemFilter },
     { provide: APP_INTERCEPTOR, useClass: RequestInterceptor },
     { provide: APP_PIPE, useClass: RequestPipe },
   ],
-  exports: [RateLimitStorageModule, ThrottlerModule, Shutdown],
+  exports: [RateLimitStorageModule, ThrottlerModule, Shutdown, WaitSlots],
 })
 export class HttpModule {}

@@ -8,11 +8,13 @@ import {
 } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { lastValueFrom, from, type Observable } from 'rxjs';
+import { principalOf } from '../auth/principal.js';
 import { badField } from '../errors/domain-error.js';
 import { WakeUps, type WakeUp } from '../redis/wake-ups.js';
 import { clientGone } from './client-gone.js';
 import { ApiQuery } from './openapi-annotations.js';
 import { Shutdown } from './shutdown.js';
+import { WaitSlots } from './wait-slots.js';
 
 const MAX_SECONDS = 60;
 const DEFAULT_SECONDS = 30;
@@ -23,7 +25,7 @@ const LONGEST_PAUSE_MS = 1000;
 /**
  * For GET handlers whose answer has a `status`: `?waitFor=RUNNING&timeout=30` holds the answer back until the status is
  * one of those named (a comma list) or the time is up, and then tells the state as it is. It ends early when the client
- * goes away, the resource does, or the process is about to end.
+ * goes away, the resource does, or the process is about to end, and at once when too many wait.
  */
 export function Waitable(): MethodDecorator {
   return applyDecorators(
@@ -51,18 +53,26 @@ export class WaitInterceptor implements NestInterceptor {
   constructor(
     private readonly shutdown: Shutdown,
     private readonly wakeUps: WakeUps,
+    private readonly slots: WaitSlots,
   ) {}
 
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
     const http = context.switchToHttp();
-    const { query, params } = http.getRequest<Request>();
+    const request = http.getRequest<Request>();
+    const { query, params } = request;
     const { waitFor, timeout } = query;
     if (waitFor === undefined && timeout === undefined) return next.handle();
     const seconds = readTimeout(timeout);
     if (waitFor === undefined) return next.handle();
     const wanted = readStatuses(waitFor);
+    const end = this.slots.begin(principalOf(request)?.accountId ?? '');
+    if (!end) return next.handle();
     const wakeUp = this.wakeUps.listen(Object.values(params) as string[]);
-    return from(this.wait(next, wanted, seconds, wakeUp, http.getResponse<Response>()).finally(() => wakeUp.close()));
+    const ended = (): void => {
+      wakeUp.close();
+      end();
+    };
+    return from(this.wait(next, wanted, seconds, wakeUp, http.getResponse<Response>()).finally(ended));
   }
 
   private async wait(
