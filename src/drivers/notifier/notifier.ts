@@ -10,7 +10,7 @@ export abstract class Notifier {
 
 /**
  * - `unavailable`: away, too slow, or broken; another try may do.
- * - `rate_limited`: not before `retryAfterMs`.
+ * - `rate_limited`: not before `retryAfterMs`; nothing to anybody when the limit is `forAll`.
  * - `unauthorized`: our own credential is refused; the operator has to mend it.
  * - `not_configured`: there is no credential.
  * - `refused`: this person cannot be written to; trying again does not help.
@@ -23,9 +23,9 @@ export class NotifierError extends Error {
     readonly code: NotifierErrorCode,
     message: string,
     readonly retryAfterMs: number | null = null,
-    options?: ErrorOptions,
+    readonly forAll = false,
   ) {
-    super(message, options);
+    super(message);
     this.name = 'NotifierError';
   }
 }

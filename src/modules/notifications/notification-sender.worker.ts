@@ -1,5 +1,5 @@
 import { Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
-import { In, LessThanOrEqual } from 'typeorm';
+import { LessThanOrEqual } from 'typeorm';
 import { randomUUID } from 'node:crypto';
 import { Notifier, NotifierError } from '../../drivers/notifier/notifier.js';
 import { Database } from '../../platform/database/database.js';
@@ -15,6 +15,11 @@ const CLAIM_MS = 60_000;
 const FIRST_PAUSE_MS = 5000;
 const LONGEST_PAUSE_MS = 3600_000;
 const GIVE_UP_MS = 24 * 3600_000;
+
+/** In turns by account, so that one with hundreds of messages keeps nobody waiting. */
+const TURNS = `(
+  SELECT id, ROW_NUMBER() OVER (PARTITION BY account_id ORDER BY due_at, id) AS turn
+    FROM notifications WHERE status IN ('QUEUED', 'SENDING') AND due_at <= :now)`;
 
 /** Sends what waits to be sent. A row is claimed before its message goes out, so that two workers send it once. */
 @Injectable()
@@ -61,17 +66,22 @@ export class NotificationSenderWorker implements OnApplicationBootstrap, OnModul
     }
   }
 
-  /** Tries what is due, once. A limit of the chat platform's holds for all, so it ends the pass. */
+  /** Tries what is due, once. A limit that the chat platform has for all ends the pass. */
   async pass(): Promise<void> {
-    const due = await this.database.manager.find(Notification, {
-      where: { status: In(['QUEUED', 'SENDING']), dueAt: LessThanOrEqual(new Date()) },
-      order: { dueAt: 'ASC' },
-      take: BATCH,
-    });
-    for (const notification of due) {
+    for (const notification of await this.due()) {
       if (this.stopped || !(await this.claim(notification))) continue;
-      if ((await this.send(notification)) === 'rate_limited') return;
+      if (!(await this.send(notification))) return;
     }
+  }
+
+  private due(): Promise<Notification[]> {
+    return this.database.manager
+      .createQueryBuilder(Notification, 'n')
+      .innerJoin(TURNS, 'turns', 'turns.id = n.id', { now: new Date() })
+      .orderBy('turns.turn')
+      .addOrderBy('n.dueAt')
+      .limit(BATCH)
+      .getMany();
   }
 
   private async claim(notification: Notification): Promise<boolean> {
@@ -84,39 +94,55 @@ export class NotificationSenderWorker implements OnApplicationBootstrap, OnModul
     return true;
   }
 
-  private async send(notification: Notification): Promise<string> {
-    const outcome = await this.attempt(notification);
-    this.outcomes.inc({ outcome });
-    return outcome;
+  /** Whether the platform takes messages to others. */
+  private async send(notification: Notification): Promise<boolean> {
+    try {
+      this.outcomes.inc({ outcome: await this.attempt(notification) });
+      return true;
+    } catch (error) {
+      if (!(error instanceof NotifierError)) throw error;
+      this.outcomes.inc({ outcome: error.code });
+      await this.fail(notification, error);
+      return !error.forAll;
+    }
   }
 
   private async attempt(notification: Notification): Promise<string> {
     const { id, accountId, text } = notification;
     const recipient = await this.chat.of(this.database, accountId);
-    if (recipient === null) return this.giveUp(notification, 'no_recipient');
-    try {
-      await this.notifier.sendPrivateMessage(recipient, text, id);
-    } catch (error) {
-      if (!(error instanceof NotifierError)) throw error;
-      this.log.warn({ notificationId: id, code: error.code, answer: error.message }, 'notification not sent');
-      const late = Date.now() - notification.createdAt.getTime() >= GIVE_UP_MS;
-      const final = error.code === 'refused' || error.code === 'not_configured';
-      return late || final ? this.giveUp(notification, error.code) : this.postpone(notification, error);
+    if (recipient === null) {
+      await this.giveUp(notification, 'no_recipient');
+      return 'no_recipient';
     }
+    await this.notifier.sendPrivateMessage(recipient, text, id);
     await this.write(notification, { status: 'SENT', reason: null, sentAt: new Date() });
     return 'sent';
   }
 
-  private async giveUp(notification: Notification, reason: string): Promise<string> {
-    await this.write(notification, { status: 'NOT_SENT', reason });
-    return reason;
+  private async fail(notification: Notification, error: NotifierError): Promise<void> {
+    const { code, message } = error;
+    this.log.warn({ notificationId: notification.id, code, answer: message }, 'notification not sent');
+    const late = Date.now() - notification.createdAt.getTime() >= GIVE_UP_MS;
+    const final = code === 'refused' || code === 'not_configured';
+    if (late || final) await this.giveUp(notification, code);
+    else await this.postpone(notification, error);
   }
 
-  private async postpone(notification: Notification, { code, retryAfterMs }: NotifierError): Promise<string> {
+  private async giveUp(notification: Notification, reason: string): Promise<void> {
+    await this.write(notification, { status: 'NOT_SENT', reason });
+  }
+
+  private async postpone(notification: Notification, { code, retryAfterMs }: NotifierError): Promise<void> {
     const pause = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(notification.attempts - 1, 20));
-    const dueAt = new Date(Date.now() + (retryAfterMs ?? pause));
-    await this.write(notification, { status: 'QUEUED', reason: code, dueAt });
-    return code;
+    const later = { status: 'QUEUED', reason: code, dueAt: new Date(Date.now() + (retryAfterMs ?? pause)) } as const;
+    await this.write(notification, later);
+    if (code === 'rate_limited') await this.postponeOthers(notification.accountId, later);
+  }
+
+  /** What else is due of an account would be refused as well. */
+  private async postponeOthers(accountId: string, later: Partial<Notification>): Promise<void> {
+    const due = { accountId, status: 'QUEUED', dueAt: LessThanOrEqual(new Date()) } as const;
+    await this.database.transaction(async (tx) => void (await tx.manager.update(Notification, due, later)));
   }
 
   /** Unless another worker has taken it over, because this one took too long. */

@@ -21,7 +21,7 @@ export class NotificationView {
     type: String,
     nullable: true,
     description:
-      'Why it was not sent, or not yet: not_configured, no_recipient, refused, unauthorized, rate_limited, unavailable',
+      'Why it was not sent, or not yet: not_configured, no_recipient, too_many, refused, unauthorized, rate_limited, unavailable',
   })
   reason!: string | null;
 

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { LessThan } from 'typeorm';
+import { In, LessThan } from 'typeorm';
 import { Config } from '../../config/config.js';
 import type { Principal } from '../../platform/auth/principal.js';
 import { Database, type Tx } from '../../platform/database/database.js';
@@ -9,6 +9,9 @@ import { truncate } from '../../platform/text/truncate.js';
 import { ChatAddressService } from '../accounts/chat-address.service.js';
 import type { NotificationView } from './notification.dto.js';
 import { MAX_NOTIFICATION, Notification } from './notification.entity.js';
+
+/** Of one account. More would take hours to send, and nobody reads them. */
+const MOST_QUEUED = 200;
 
 export interface NewNotification {
   accountId: string;
@@ -67,6 +70,8 @@ export class NotificationsService {
 
   private async obstacle(tx: Tx, accountId: string): Promise<string | null> {
     if (!this.config.chatBotToken) return 'not_configured';
-    return (await this.chat.of(tx, accountId)) === null ? 'no_recipient' : null;
+    if ((await this.chat.of(tx, accountId)) === null) return 'no_recipient';
+    const queued = await tx.manager.countBy(Notification, { accountId, status: In(['QUEUED', 'SENDING']) });
+    return queued >= MOST_QUEUED ? 'too_many' : null;
   }
 }

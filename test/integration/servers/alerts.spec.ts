@@ -23,12 +23,16 @@ const MIB = 1024 * 1024;
 class FakeChat extends Notifier {
   sent: { recipient: string; text: string; key: string }[] = [];
   refusals: NotifierError[] = [];
+  /** What it answers to every message, by recipient. */
+  limits = new Map<string, NotifierError>();
+  tries = 0;
   /** Called in the middle of a sending. */
   meanwhile: () => Promise<void> = async () => undefined;
 
   override async sendPrivateMessage(recipient: string, text: string, key: string): Promise<void> {
     await this.meanwhile();
-    const refusal = this.refusals.shift();
+    this.tries++;
+    const refusal = this.refusals.shift() ?? this.limits.get(recipient);
     if (refusal) throw refusal;
     this.sent.push({ recipient, text, key });
   }
@@ -52,7 +56,7 @@ beforeAll(async () => {
 afterAll(() => app?.close());
 
 beforeEach(async () => {
-  Object.assign(chat, { sent: [], refusals: [], meanwhile: async () => undefined });
+  Object.assign(chat, { sent: [], refusals: [], limits: new Map(), tries: 0, meanwhile: async () => undefined });
   await app.database.query('DELETE FROM notifications');
   await app.database.query("DELETE FROM activity_events WHERE event LIKE 'server:alert.%'");
 });
@@ -137,10 +141,26 @@ test('the processor is judged by what the service may use', async () => {
 });
 
 describe('sending', () => {
-  function notify(text: string): Promise<void> {
-    const what = { accountId: caller.accountId, resourceId: serverId, kind: 'test', text };
-    return workers[0]!.get(Database).transaction((tx) => workers[0]!.get(NotificationsService).notify(tx, what));
+  function notify(...texts: string[]): Promise<void> {
+    return tell(texts.map((text) => ({ accountId: caller.accountId, text })));
   }
+
+  /** All at once, in this order. */
+  function tell(messages: { accountId: string; text: string }[]): Promise<void> {
+    return workers[0]!.get(Database).transaction(async (tx) => {
+      const notifications = workers[0]!.get(NotificationsService);
+      for (const message of messages)
+        await notifications.notify(tx, { resourceId: serverId, kind: 'test', ...message });
+    });
+  }
+
+  async function person(name: string): Promise<{ accountId: string; recipient: string }> {
+    const principal = await app.makeCaller(name);
+    const recipient = `9${String(++people).padStart(17, '0')}`;
+    await workers[0]!.get(ChatAddressService).set(principal, recipient);
+    return { accountId: principal.accountId, recipient };
+  }
+  let people = 0;
 
   function passes(): Promise<unknown> {
     return Promise.all(workers.map((worker) => worker.get(NotificationSenderWorker).pass()));
@@ -199,6 +219,57 @@ describe('sending', () => {
     await app.database.query(orphaned);
     await until('sent', async () => (await only()).status === 'SENT');
     expect(chat.sent).toMatchObject([{ key: (await only()).id }]);
+  });
+
+  const hundred = (): { accountId: string; text: string }[] =>
+    Array.from({ length: 100 }, (_, number) => ({ accountId: caller.accountId, text: `${number}` }));
+
+  const sent = (wanted: string): Promise<unknown> =>
+    until(`${wanted} sent`, () => chat.sent.some(({ text }) => text === wanted));
+
+  test('accounts have turns', async () => {
+    const { accountId } = await person('in-turn');
+    await tell([...hundred(), { accountId, text: 'other' }]);
+    await sent('other');
+    expect(chat.sent.findIndex(({ text }) => text === 'other')).toBeLessThan(10);
+  });
+
+  test('a limit of one account puts off what is due of it, and nobody else', async () => {
+    const { accountId } = await person('not-limited');
+    chat.limits.set(PERSON, new NotifierError('rate_limited', '429', 40_000));
+    await tell([...hundred(), { accountId, text: 'not limited' }]);
+    await sent('not limited');
+    expect(chat.tries).toBeLessThan(10);
+    const putOff = "status = 'QUEUED' AND reason = 'rate_limited' AND due_at > UTC_TIMESTAMP() + INTERVAL 30 SECOND";
+    await until('the rest put off', async () => {
+      const rows = await app.database.query<unknown[]>(`SELECT 1 FROM notifications WHERE NOT (${putOff})`);
+      return rows.length === 1;
+    });
+    expect(chat.tries).toBeLessThan(10);
+  });
+
+  test('a limit for all ends the pass', async () => {
+    const names = Array.from({ length: 8 }, (_, number) => `limited-${number}`);
+    const persons = await Promise.all(names.map(person));
+    for (const { recipient } of persons)
+      chat.limits.set(recipient, new NotifierError('rate_limited', '429', 40_000, true));
+    await tell(persons.map(({ accountId }) => ({ accountId, text: 'all' })));
+    await workers[0]!.get(NotificationSenderWorker).pass();
+    expect(chat.tries).toBeGreaterThan(0);
+    // One of each pass; the workers make passes of their own as well.
+    expect(chat.tries).toBeLessThan(5);
+  });
+
+  test('what is too much to be sent is kept and says so', async () => {
+    const { accountId } = await person('quiet');
+    chat.limits.set(PERSON, new NotifierError('rate_limited', '429', 40_000));
+    await tell([...hundred(), ...hundred(), ...hundred().slice(98), { accountId, text: 'quiet' }]);
+    await sent('quiet');
+    expect((await notifications()).slice(0, 3)).toMatchObject([
+      { text: '99', status: 'NOT_SENT', reason: 'too_many', attempts: 0 },
+      { text: '98', status: 'NOT_SENT', reason: 'too_many', attempts: 0 },
+      { text: '99', status: 'QUEUED' },
+    ]);
   });
 
   test('without a recipient, or with none any more, it is kept and says so', async () => {

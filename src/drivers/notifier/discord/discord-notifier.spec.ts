@@ -105,11 +105,30 @@ test.each<[string, Reply[], Partial<NotifierError>]>([
   ],
   ['404 on the channel', [json(404, { code: 10013 })], { code: 'refused' }],
   ['400 on the channel', [json(400, { code: 50033 })], { code: 'refused' }],
-  ['429 by header', [json(429, {}, { 'retry-after': '7' })], { code: 'rate_limited', retryAfterMs: 7000 }],
+  [
+    '429 by header',
+    [json(429, {}, { 'retry-after': '7' })],
+    { code: 'rate_limited', retryAfterMs: 7000, forAll: false },
+  ],
   [
     '429 by body',
     [opened, json(429, { retry_after: 2.345, global: true })],
-    { code: 'rate_limited', retryAfterMs: 2345 },
+    { code: 'rate_limited', retryAfterMs: 2345, forAll: true },
+  ],
+  [
+    '429 for all by header',
+    [opened, json(429, { retry_after: 2 }, { 'x-ratelimit-global': 'true' })],
+    { code: 'rate_limited', forAll: true },
+  ],
+  [
+    '429 of the channel',
+    [opened, json(429, { retry_after: 2, global: false }, { 'x-ratelimit-scope': 'user' })],
+    { code: 'rate_limited', forAll: false },
+  ],
+  [
+    '429 of what stands before the API',
+    [(response) => response.writeHead(429, { 'retry-after': '900' }).end('error code: 1015')],
+    { code: 'rate_limited', retryAfterMs: 900_000, forAll: true },
   ],
   [
     '429 by both',

@@ -10,7 +10,7 @@ export interface DiscordOptions {
 
 interface Answer {
   status: number;
-  retryAfter: string | undefined;
+  headers: Record<string, string | string[] | undefined>;
   body: Record<string, unknown> | null;
 }
 
@@ -57,7 +57,7 @@ export class DiscordNotifier extends Notifier {
     if (status >= 200 && status < 300) return answer;
     const code = answer.body?.['code'];
     const told = `The chat platform answered ${status}${typeof code === 'number' ? ` (${code})` : ''}.`;
-    if (status === 429) throw new NotifierError('rate_limited', told, pauseOf(answer));
+    if (status === 429) throw new NotifierError('rate_limited', told, pauseOf(answer), isForAll(answer));
     if (status === 401) throw new NotifierError('unauthorized', told);
     if (status >= 400 && status < 500 && status !== 408) throw new NotifierError('refused', told);
     throw new NotifierError('unavailable', told);
@@ -75,12 +75,7 @@ export class DiscordNotifier extends Notifier {
         bodyTimeout: this.timeoutMs,
         signal,
       });
-      const retryAfter = headers['retry-after'];
-      return {
-        status: statusCode,
-        retryAfter: Array.isArray(retryAfter) ? retryAfter[0] : retryAfter,
-        body: parse(await readAtMost(body, MAX_ANSWER)),
-      };
+      return { status: statusCode, headers, body: parse(await readAtMost(body, MAX_ANSWER)) };
     } catch (error) {
       // What went wrong is told by its code alone: a message of the client's may quote what was sent.
       const { code, name } = error as { code?: unknown; name?: unknown };
@@ -111,10 +106,16 @@ function parse(text: string): Record<string, unknown> | null {
 }
 
 /** Both the header and the body give seconds, the body with fractions. */
-function pauseOf({ retryAfter, body }: Answer): number {
-  const seconds = [Number(retryAfter ?? Number.NaN), Number(body?.['retry_after'] ?? Number.NaN)].filter(
+function pauseOf({ headers, body }: Answer): number {
+  const header = [headers['retry-after']].flat()[0];
+  const seconds = [Number(header ?? Number.NaN), Number(body?.['retry_after'] ?? Number.NaN)].filter(
     (value) => Number.isFinite(value) && value >= 0,
   );
   const longest = seconds.length === 0 ? 5 : Math.max(...seconds);
   return Math.min(MAX_RETRY_MS, Math.max(MIN_RETRY_MS, Math.ceil(longest * 1000)));
+}
+
+/** Most limits are a channel's. One that is told without the API's JSON comes from what stands before it, and bars the bot. */
+function isForAll({ headers, body }: Answer): boolean {
+  return body === null || body['global'] === true || headers['x-ratelimit-global'] === 'true';
 }
