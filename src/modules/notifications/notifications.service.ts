@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import { In, LessThan } from 'typeorm';
+import { In, LessThan, MoreThan } from 'typeorm';
 import { Config } from '../../config/config.js';
 import type { Principal } from '../../platform/auth/principal.js';
 import { Database, type Tx } from '../../platform/database/database.js';
 import { decodeCursor, Page, type PageQuery } from '../../platform/http/page.js';
-import { newId } from '../../platform/ids/id.js';
+import { idFloor, newId } from '../../platform/ids/id.js';
 import { truncate } from '../../platform/text/truncate.js';
 import { ChatAddressService } from '../accounts/chat-address.service.js';
 import type { NotificationView } from './notification.dto.js';
@@ -44,6 +44,15 @@ export class NotificationsService {
       dueAt: now,
       createdAt: now,
     });
+  }
+
+  /** When the account was last told this, if that was after `since`. */
+  async toldAt(tx: Tx, what: Omit<NewNotification, 'text'>, since: Date): Promise<Date | null> {
+    const last = await tx.manager.findOne(Notification, {
+      where: { ...what, id: MoreThan(idFloor('ntf', since)) },
+      order: { id: 'DESC' },
+    });
+    return last?.createdAt ?? null;
   }
 
   async list(caller: Principal, { limit, cursor }: PageQuery): Promise<Page<NotificationView>> {

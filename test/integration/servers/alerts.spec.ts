@@ -110,19 +110,31 @@ test('a crossing is told once, however many look, and told again after it was we
   expect(await notifications()).toMatchObject([{ status: 'SENT' }, { status: 'SENT', reason: null, attempts: 1 }]);
 });
 
-test('a threshold that is moved is armed anew, one that stays is not', async () => {
+test('a threshold that is moved is armed anew, but not told again at once; one that stays is not', async () => {
   await setAlerts(50, null);
   await looks(60, 2);
   await setAlerts(50, 100);
   await looks(60, 2);
   expect(await alerts()).toHaveLength(1);
-  await setAlerts(55, 100);
+  for (const threshold of [55, 56, 90, 50, null, 55]) {
+    await setAlerts(threshold, 100);
+    await looks(60, 2);
+  }
+  expect(await alerts()).toHaveLength(1);
+  await letQuietTimePass();
   await looks(60, 2);
   expect(await alerts()).toHaveLength(2);
   await setAlerts(null, null);
   await looks(99, 2);
   expect(await alerts()).toHaveLength(2);
 });
+
+/** What was told was told ten minutes earlier; ids tell the time as well. */
+async function letQuietTimePass(): Promise<void> {
+  await app.database.query(
+    "UPDATE notifications SET id = CONCAT('ntf_00', SUBSTRING(id, 7)), created_at = created_at - INTERVAL 10 MINUTE",
+  );
+}
 
 test('the processor is judged by what the service may use', async () => {
   // The simulated program uses 2 % of a core, and the service has half a core.

@@ -15,6 +15,8 @@ const INTERVAL_MS = 3000;
 const SAMPLE_MS = 15_000;
 const BATCH = 200;
 const AT_ONCE = 4;
+/** So long after it was told, an alert is not told again for a threshold that was changed since. */
+const QUIET_MS = 600_000;
 
 const RESOURCES = {
   ram: { raised: 'ramRaised', name: 'memory' },
@@ -103,10 +105,25 @@ export class AlertWatchWorker extends RecurringWorker {
     const verdict = verdictOn(threshold, alert[flag], percent);
     if (verdict === 'stays') return;
     const raised = verdict === 'raise';
+    if (raised && (await this.isQuiet(tx, server, alert, resource))) return;
     // `updatedAt` tells thresholds that were changed meanwhile.
     const where = { serverId: server.id, [flag]: !raised, updatedAt: alert.updatedAt };
     const moved = await tx.manager.update(ServerAlert, where, { [flag]: raised });
     if (raised && moved.affected === 1) await this.tell(tx, server, resource, threshold, percent);
+  }
+
+  /** A crossing in that time is told when it is over, if consumption is still there. */
+  private async isQuiet(
+    tx: Tx,
+    { id, accountId }: Server,
+    { updatedAt }: ServerAlert,
+    resource: 'ram' | 'cpu',
+  ): Promise<boolean> {
+    const quietSince = new Date(Date.now() - QUIET_MS);
+    if (updatedAt < quietSince) return false;
+    const told = { accountId, resourceId: id, kind: `alert.${resource}` };
+    const toldAt = await this.notifications.toldAt(tx, told, quietSince);
+    return toldAt !== null && toldAt < updatedAt;
   }
 
   private async tell(

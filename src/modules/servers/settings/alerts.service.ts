@@ -21,7 +21,7 @@ export class AlertsService {
     return { ram: alert?.ram ?? null, cpu: alert?.cpu ?? null };
   }
 
-  /** A threshold that is moved is armed anew; one that stays keeps what was told about it. */
+  /** A threshold that is moved is armed anew, if not to be told at once; one that stays keeps what was told about it. */
   async set(caller: Principal, serverId: string, { ram, cpu }: AlertsDto): Promise<AlertsView> {
     return this.database.transaction(async (tx) => {
       const { accountId } = await this.servers.lockOwned(tx, caller.accountId, serverId);
