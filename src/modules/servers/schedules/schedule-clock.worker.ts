@@ -98,10 +98,9 @@ export class ScheduleClockWorker implements OnApplicationBootstrap, OnModuleDest
 
   private async look(): Promise<{ id: string; serverId: string }[]> {
     const now = Date.now();
-    const spent = this.starts.spent(now);
     const due = await this.database.manager.query<{ id: string; serverId: string }[]>(DUE, [
       new Date(now),
-      [NOBODY, ...spent],
+      [NOBODY, ...this.starts.spent()],
     ]);
     if (now > this.lookedAt + GRACE_MS) this.watchingSince = now;
     this.lookedAt = now;
@@ -110,7 +109,7 @@ export class ScheduleClockWorker implements OnApplicationBootstrap, OnModuleDest
 
   private async take(serverId: string, id: string): Promise<void> {
     const server = await this.servers.find(serverId);
-    if (!server || !this.starts.take(server.accountId, Date.now())) return;
+    if (!server || !this.starts.take(server.accountId)) return;
     const account = await this.accounts.find(server.accountId);
     await this.database.transaction(async (tx) => {
       const schedule = await tx.manager.findOne(Schedule, { where: { id }, lock: { mode: 'pessimistic_write' } });

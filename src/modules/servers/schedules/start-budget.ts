@@ -1,32 +1,31 @@
+import { LocalSlidingLog } from '../../../platform/http/sliding-log.js';
+
 const WINDOW_MS = 60_000;
 
-/** How many schedules of one account may start within any minute, in one worker. Times are in milliseconds. */
+/** How many schedules of one account may start within any minute, in one worker. */
 export class StartBudget {
-  /** Of each account the newest starts, oldest first. */
-  private readonly starts = new Map<string, number[]>();
+  private readonly starts: LocalSlidingLog;
+  /** Who has had its share, and until when, by the clock of the log. */
+  private readonly spentUntil = new Map<string, number>();
 
-  constructor(private readonly perMinute: number) {}
+  constructor(
+    private readonly perMinute: number,
+    now?: () => number,
+  ) {
+    this.starts = new LocalSlidingLog(undefined, now);
+  }
 
   /** False when the account has had its share; it is then not counted. */
-  take(accountId: string, now: number): boolean {
-    const recent = this.recent(accountId, now);
-    if (recent.length >= this.perMinute) return false;
-    this.starts.set(accountId, [...recent, now]);
-    return true;
+  take(accountId: string): boolean {
+    const { accepted, hits, waitMs } = this.starts.hit(accountId, this.perMinute, WINDOW_MS);
+    if (hits >= this.perMinute) this.spentUntil.set(accountId, this.starts.clock() + waitMs);
+    return accepted;
   }
 
-  /** Who has had its share. Forgets whom there is nothing to know of any more. */
-  spent(now: number): string[] {
-    const spent: string[] = [];
-    for (const accountId of [...this.starts.keys()]) {
-      const recent = this.recent(accountId, now);
-      if (recent.length === 0) this.starts.delete(accountId);
-      else if (recent.length >= this.perMinute) spent.push(accountId);
-    }
-    return spent;
-  }
-
-  private recent(accountId: string, now: number): number[] {
-    return (this.starts.get(accountId) ?? []).filter((at) => at > now - WINDOW_MS);
+  /** Who has had its share. */
+  spent(): string[] {
+    const now = this.starts.clock();
+    for (const [accountId, until] of this.spentUntil) if (until <= now) this.spentUntil.delete(accountId);
+    return [...this.spentUntil.keys()];
   }
 }
