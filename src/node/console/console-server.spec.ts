@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
-import { connect as dial } from 'node:net';
+import { connect as dial, type Socket } from 'node:net';
 import WebSocket from 'ws';
 import { until } from '../../../test/support/until.js';
 import { SimulatorEngine } from '../../drivers/engine/simulator/simulator-engine.js';
@@ -23,6 +23,7 @@ let sessions: LiveSessions;
 let server: ConsoleServer;
 let port: number;
 const sockets = new Set<WebSocket>();
+const silent = new Set<Socket>();
 
 beforeEach(async () => {
   engine = new SimulatorEngine();
@@ -37,6 +38,8 @@ beforeEach(async () => {
 afterEach(async () => {
   for (const socket of sockets) socket.terminate();
   sockets.clear();
+  for (const socket of silent) socket.destroy();
+  silent.clear();
   await server.close();
   await sessions.stop();
   await hub.stop();
@@ -69,6 +72,14 @@ async function connect(address: string, authorization?: string): Promise<WebSock
   });
 }
 
+/** A connection that says nothing. */
+async function silence(): Promise<void> {
+  const socket = dial(port, '127.0.0.1');
+  socket.on('error', () => undefined);
+  silent.add(socket);
+  await once(socket, 'connect');
+}
+
 async function stranger(address: string): Promise<WebSocket> {
   const socket = await connect(address);
   if (typeof socket === 'string') throw new Error(socket);
@@ -97,11 +108,26 @@ test('an address has only so many connections that show no token; those that do 
   expect(await connect('192.0.2.1')).toBe(REFUSED);
 });
 
-test('so have all together, and the network of an IPv6 address counts as one', async () => {
+test('the network of an IPv6 address counts as one', async () => {
+  await Promise.all(Array.from({ length: 32 }, (_, host) => stranger(`2001:db8:0:1::${host + 1}`)));
+  expect(await connect('2001:db8:0:1::ffff')).toBe(REFUSED);
+  await stranger('2001:db8:0:2::1');
+});
+
+test.each<[string, (address: string) => Promise<unknown>]>([
+  ['said nothing', silence],
+  ['opened consoles and shown no token', stranger],
+])('however many have %s, the oldest makes room for the next, and nobody goes who has shown one', async (_, open) => {
+  const guest = await connect('192.0.2.1', `Bearer ${await token()}`);
+  const late = await stranger('192.0.2.1');
+  expect(await enters(late)).toBe('auth success');
+  const gone = once(await stranger('192.0.2.1'), 'close');
   for (let n = 0; n < 16; n++)
-    await Promise.all(Array.from({ length: 32 }, (_, host) => stranger(`2001:db8:0:${n}::${host + 1}`)));
-  expect(await connect('192.0.2.1')).toBe(REFUSED);
-  expect(await connect('192.0.2.1', `Bearer ${await token()}`)).toBeInstanceOf(WebSocket);
+    await Promise.all(Array.from({ length: 32 }, (_, host) => open(`2001:db8:0:${n}::${host + 1}`)));
+  await gone;
+  expect(await enters(await stranger('192.0.2.2'))).toBe('auth success');
+  expect(await connect('192.0.2.3', `Bearer ${await token()}`)).toBeInstanceOf(WebSocket);
+  expect([guest, late].map((socket) => (socket as WebSocket).readyState)).toEqual([WebSocket.OPEN, WebSocket.OPEN]);
 });
 
 test('the places of a service are for clients that have shown a token', async () => {

@@ -19,8 +19,9 @@ export interface ConsoleListener {
 const PATH = /^\/api\/servers\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\/ws$/;
 /** Of one service, of clients that have shown a token. */
 const MAX_SOCKETS = 30;
-/** Of clients that have not shown one yet: of one address, and in all. */
+/** Of clients that have not shown one yet, of one address. */
 const STRANGERS_OF_ADDRESS = 32;
+/** Connections of all who have not shown one yet, those included that have said nothing at all. */
 const STRANGERS = 512;
 /** More than that is no use of a node, and costs it memory and file descriptors. */
 const CONNECTIONS = 4096;
@@ -41,7 +42,9 @@ export class ConsoleServer {
   /** Sockets of clients that have shown a token, by service. */
   private readonly guests = new UnderWay();
   /** Those of all others, by address. */
-  private readonly strangers = new UnderWay();
+  private readonly strangersOf = new UnderWay();
+  /** Connections that have shown none, the oldest first. */
+  private readonly strangers = new Set<Socket>();
   private readonly alive = new WeakSet<WebSocket>();
   private pinging: NodeJS.Timeout | undefined;
 
@@ -50,6 +53,7 @@ export class ConsoleServer {
     private readonly parts: ClientParts,
   ) {
     this.http.maxConnections = CONNECTIONS;
+    this.http.on('connection', (socket) => this.take(socket));
     this.http.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
       socket.on('error', () => socket.destroy());
       // The limits of the HTTP server do not reach further than here.
@@ -79,6 +83,17 @@ export class ConsoleServer {
     await closed;
   }
 
+  /** Strangers make room for strangers: however many there are, they keep nobody out who comes with a token. */
+  private take(socket: Socket): void {
+    for (const oldest of this.strangers) {
+      if (this.strangers.size < STRANGERS) break;
+      this.strangers.delete(oldest);
+      oldest.destroy();
+    }
+    this.strangers.add(socket);
+    socket.once('close', () => this.strangers.delete(socket));
+  }
+
   private async receive(
     request: IncomingMessage,
     socket: Socket,
@@ -90,19 +105,19 @@ export class ConsoleServer {
     const bucket = addressBucket(address);
     const { authorization } = request.headers;
     const isKnown = authorization !== undefined && (await this.opens(authorization, uuid));
-    const isFull = isKnown
-      ? this.isTaken(uuid)
-      : this.strangers.of(bucket) >= STRANGERS_OF_ADDRESS || this.strangers.total >= STRANGERS;
+    const isFull = isKnown ? this.isTaken(uuid) : this.strangersOf.of(bucket) >= STRANGERS_OF_ADDRESS;
     if (isFull) return refuse(socket, 429, 'Too Many Requests', `Retry-After: ${AUTH_MS / 1000}\r\n`);
     this.sockets.handleUpgrade(request, socket, head, (client) => {
       onUpgrade();
-      let leave = isKnown ? this.guests.begin(uuid) : this.strangers.begin(bucket);
+      let leave = isKnown ? this.guests.begin(uuid) : this.strangersOf.begin(bucket);
+      if (isKnown) this.strangers.delete(socket);
       client.on('close', () => leave());
       const takePlace = (): boolean => {
         if (isKnown) return true;
         if (this.isTaken(uuid)) return false;
         leave();
         leave = this.guests.begin(uuid);
+        this.strangers.delete(socket);
         return true;
       };
       socket.setNoDelay(true);
