@@ -1,6 +1,7 @@
 /** Bytes that hold secrets: overwritten with zeros as soon as nobody holds them any more. */
 export class SecretBytes {
   private holders = 1;
+  private giveRoom: (() => void) | null = null;
 
   constructor(readonly bytes: Buffer) {}
 
@@ -12,6 +13,14 @@ export class SecretBytes {
 
   release(): void {
     this.holders--;
-    if (this.holders === 0) this.bytes.fill(0);
+    if (this.holders > 0) return;
+    this.bytes.fill(0);
+    this.giveRoom?.();
+  }
+
+  /** Whether there is room in memory to keep them. `take` takes it, once, until nobody holds them any more. */
+  hasRoom(take: (bytes: number) => (() => void) | null): boolean {
+    this.giveRoom ??= take(this.bytes.length);
+    return this.giveRoom !== null;
   }
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { DomainError, unavailable } from '../platform/errors/domain-error.js';
+import { MemoryRoom } from '../platform/http/memory-room.js';
 import { LocalSlidingLog } from '../platform/http/sliding-log.js';
 import { InternalApiClient, InternalApiRefusal } from '../platform/internal-api/internal-api.client.js';
 import type { VaultRead, VaultRefusal } from '../platform/internal-api/vault-reads.contract.js';
@@ -16,6 +17,8 @@ const MINUTE_MS = 60_000;
 /** Refused reads of one service that are put into its read log, a minute; a program can make any number of them. */
 const REFUSALS_PER_MINUTE = 30;
 const RETRY_AFTER_SECONDS = 2;
+/** What all running services were served last: the large ones are left out where there is little room. */
+const MEMORY = { ofOne: { share: 1 / 8 }, ofAll: 128 * 1024 * 1024 };
 
 /**
  * Reads secrets in the name of a running service. What it answers was recorded before, by the control plane or, while that
@@ -26,6 +29,7 @@ export class SecretReads {
   private readonly budget = new LocalSlidingLog();
   private readonly refusals = new LocalSlidingLog();
   private readonly outage = new Outage();
+  private readonly memory = new MemoryRoom(MEMORY);
   private readonly groups: ReadGroups;
   private readonly ledger: ServedLedger;
 
@@ -46,7 +50,7 @@ export class SecretReads {
     const answer = await this.groups.ask(read, caller.lastServed);
     if ('secrets' in answer) {
       this.reached();
-      if (!caller.ended) remember(caller, answer.secrets);
+      if (!caller.ended) this.remember(caller, answer.secrets);
       return answer.secrets;
     }
     if ('refused' in answer) {
@@ -94,6 +98,14 @@ export class SecretReads {
     return lastServed.hold();
   }
 
+  private remember(caller: Caller, secrets: LastServed): void {
+    if (caller.lastServed === secrets) return;
+    // First, as what was served before it may be in the way.
+    forget(caller);
+    const has = secrets.json.hasRoom((bytes) => this.memory.tryTake(caller.serverId, bytes));
+    if (has) caller.lastServed = secrets.hold();
+  }
+
   /** Whether a failure means that the control plane is away, rather than that it says no to this node. */
   private isAway(failed: unknown): boolean {
     if (failed instanceof InternalApiRefusal && failed.status < 500) {
@@ -118,12 +130,6 @@ export class SecretReads {
 
 function readOf({ serverId, address }: Caller, refused: string | null): VaultRead {
   return { id: randomUUID(), serverId, address, at: new Date().toISOString(), refused };
-}
-
-function remember(caller: Caller, secrets: LastServed): void {
-  if (caller.lastServed === secrets) return;
-  caller.lastServed?.release();
-  caller.lastServed = secrets.hold();
 }
 
 function forget(caller: Caller): void {

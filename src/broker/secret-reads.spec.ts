@@ -220,6 +220,26 @@ describe('bytes in memory', () => {
     expect(next.json.bytes.every((byte) => byte === 0)).toBe(true);
   });
 
+  test('are bounded: of many that are very large some are not kept, and what is small is', async () => {
+    // Each of these characters is six in JSON.
+    const value = '\u0001'.repeat(2 * 1024 * 1024);
+    const large = Array.from({ length: 6 }, (_, number) => caller(`srv_large_${number}`));
+    for (const one of large) {
+      plane.give(one.serverId, { A: value });
+      expect((await read(one)).A).toHaveLength(value.length);
+    }
+    const kept = large.filter(({ lastServed }) => lastServed !== null);
+    expect(kept).toHaveLength(3);
+    const small = caller('srv_a');
+    await read(small);
+    expect(small.lastServed).not.toBeNull();
+    // What is given up leaves its room to the next.
+    kept[0]!.lastServed!.release();
+    kept[0]!.lastServed = null;
+    await read(large[5]!);
+    expect(large[5]!.lastServed).not.toBeNull();
+  });
+
   test('as lines of a .env file, too', () => {
     const secrets = LastServed.from({
       state: 'one',

@@ -1,10 +1,11 @@
 import type { ServerResponse } from 'node:http';
 import { DomainError } from '../errors/domain-error.js';
+import { MemoryRoom } from './memory-room.js';
 
 const MEBIBYTE = 1024 * 1024;
 /** What all of them may weigh. */
 const ROOM_BYTES = 128 * MEBIBYTE;
-/** Of the room that is left, what one service may take: however many fill theirs, there is some for the next. */
+/** What one service may take of what is left. */
 const SHARE = 1 / 8;
 
 export interface HeldAnswerLimits {
@@ -28,43 +29,27 @@ export interface HeldAnswer {
  * long as it is let, and no limit of requests per minute bounds how much that is together.
  */
 export class HeldAnswers {
-  private readonly owns = new Map<string, number>();
-  private all = 0;
+  private readonly room: MemoryRoom;
 
-  constructor(private readonly limits: HeldAnswerLimits) {}
+  constructor(private readonly limits: HeldAnswerLimits) {
+    this.room = new MemoryRoom({ ofOne: { share: SHARE }, ofAll: limits.roomBytes ?? ROOM_BYTES });
+  }
 
   /** Begins one more answer to a service. Throws where there is no room for it. */
   begin(service: string, response: ServerResponse): HeldAnswer {
     if (response.closed) throw new DomainError('bad_request', 'client_gone', 'The client went away.');
     const { leastBytes } = this.limits;
+    const taken: (() => void)[] = [];
+    const take = (bytes: number): void => void taken.push(this.room.take(service, bytes, tooMany));
+    take(leastBytes);
+    response.once('close', () => taken.forEach((give) => give()));
     let known = 0;
-    this.take(service, leastBytes);
-    response.once('close', () => this.leave(service, Math.max(known, leastBytes)));
     const weigh = (bytes: number): void => {
       const more = known + bytes - Math.max(known, leastBytes);
-      if (more > 0) this.take(service, more);
+      if (more > 0) take(more);
       known += bytes;
     };
     return { weigh, end: (body) => this.end(response, body) };
-  }
-
-  private take(service: string, bytes: number): void {
-    const own = (this.owns.get(service) ?? 0) + bytes;
-    const { roomBytes = ROOM_BYTES } = this.limits;
-    if (own > (roomBytes - this.all) * SHARE) {
-      throw new DomainError('rate_limited', 'too_many_outstanding', 'Too many requests at the same time.', {
-        retryAfterSeconds: 1,
-      });
-    }
-    this.owns.set(service, own);
-    this.all += bytes;
-  }
-
-  private leave(service: string, weight: number): void {
-    const left = this.owns.get(service)! - weight;
-    if (left > 0) this.owns.set(service, left);
-    else this.owns.delete(service);
-    this.all -= weight;
   }
 
   private end(response: ServerResponse, body: Buffer | undefined): void {
@@ -75,4 +60,10 @@ export class HeldAnswers {
     const cut = setTimeout(() => response.req.socket.destroy(), this.limits.withinMs);
     response.once('close', () => clearTimeout(cut));
   }
+}
+
+function tooMany(): DomainError {
+  return new DomainError('rate_limited', 'too_many_outstanding', 'Too many requests at the same time.', {
+    retryAfterSeconds: 1,
+  });
 }

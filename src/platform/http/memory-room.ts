@@ -1,30 +1,39 @@
 /** How much memory somebody may take, and all together, in one process. In bytes. */
 export interface MemoryBounds {
-  ofOne: number;
+  /** A share is one of the room that is left: however many fill theirs, there is some for the next. */
+  ofOne: number | { share: number };
   ofAll: number;
 }
 
-/** Memory that requests take up for as long as they last, counted by who sends them. */
+/** Memory that is taken up for as long as something lasts, counted by whom it is for. */
 export class MemoryRoom {
   private readonly taken = new Map<string, number>();
   private all = 0;
 
-  /** `refusal` makes the error for whom there is no room. */
-  constructor(
-    private readonly bounds: MemoryBounds,
-    private readonly refusal: () => Error,
-  ) {}
+  constructor(private readonly bounds: MemoryBounds) {}
 
-  /** Takes room for somebody until the answer is called; throws where there is too little of it. */
-  take(name: string, bytes: number): () => void {
-    const own = this.taken.get(name) ?? 0;
-    if (own + bytes > this.bounds.ofOne || this.all + bytes > this.bounds.ofAll) throw this.refusal();
+  /** Takes room for somebody until the answer is called; null where there is too little of it. */
+  tryTake(name: string, bytes: number): (() => void) | null {
+    const own = (this.taken.get(name) ?? 0) + bytes;
+    if (own > this.mostOfOne || this.all + bytes > this.bounds.ofAll) return null;
     this.change(name, bytes);
     let given = false;
     return () => {
       if (!given) this.change(name, -bytes);
       given = true;
     };
+  }
+
+  /** The same, throwing what `refusal` makes. */
+  take(name: string, bytes: number, refusal: () => Error): () => void {
+    const give = this.tryTake(name, bytes);
+    if (!give) throw refusal();
+    return give;
+  }
+
+  private get mostOfOne(): number {
+    const { ofOne, ofAll } = this.bounds;
+    return typeof ofOne === 'number' ? ofOne : (ofAll - this.all) * ofOne.share;
   }
 
   private change(name: string, bytes: number): void {

@@ -35,7 +35,7 @@ interface RouteBody {
 @Injectable()
 export class RequestInterceptor implements NestInterceptor {
   private readonly routes = new WeakMap<Handler, RouteBody>();
-  private readonly room = new MemoryRoom({ ofOne: 64 * MIB, ofAll: 192 * MIB }, tooManyBodies);
+  private readonly room = new MemoryRoom({ ofOne: 64 * MIB, ofAll: 192 * MIB });
 
   constructor(private readonly idempotency: Idempotency) {}
 
@@ -75,7 +75,7 @@ export class RequestInterceptor implements NestInterceptor {
 
   /** What is made of a body stays until the request has been answered. */
   private takeRoom(name: string, bytes: number, response: Response): void {
-    const give = this.room.take(name, bytes);
+    const give = this.room.take(name, bytes, tooManyBodies);
     if (response.closed) give();
     else response.once('close', give);
   }

@@ -12,7 +12,7 @@ const MIB = 1024 * 1024;
 @Injectable()
 export class UploadSlots {
   private readonly underWay = new UnderWay();
-  private readonly room = new MemoryRoom({ ofOne: 64 * MIB, ofAll: 256 * MIB }, tooMany);
+  private readonly room = new MemoryRoom({ ofOne: 64 * MIB, ofAll: 256 * MIB });
 
   constructor(private readonly blobs: BlobStore) {}
 
@@ -20,7 +20,7 @@ export class UploadSlots {
   async uploading<T>(accountId: string, size: number | undefined, work: () => Promise<T>): Promise<T> {
     const { underWay } = this;
     if (underWay.of(accountId) >= PER_ACCOUNT || underWay.total >= PER_PROCESS) throw tooMany();
-    const give = this.room.take(accountId, this.blobs.memoryOf(size));
+    const give = this.room.take(accountId, this.blobs.memoryOf(size), tooMany);
     return underWay.during(accountId, work).finally(give);
   }
 }
