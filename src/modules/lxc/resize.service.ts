@@ -43,9 +43,8 @@ export class MachineResizeService {
       await this.events.record(tx, { accountId, resourceId: id, event, properties: payload, ...actorOf(caller) });
       return this.operations.start(tx, { accountId, type: MACHINE_OPERATIONS.resize, resourceId: id, payload });
     });
-    const { status, errorCode, errorDetail } = await this.operations.settled(operation.id, WAIT_MS);
-    if (status === 'FAILED') throw conflict(errorCode ?? 'resize_failed', errorDetail ?? '');
-    return { ...(await this.details.get(caller, id)), appliedLive: status === 'DONE' };
+    const appliedLive = await this.operations.mustSucceed(operation.id, WAIT_MS);
+    return { ...(await this.details.get(caller, id)), appliedLive };
   }
 
   private async mustFit(machine: Machine, diskGb: number): Promise<void> {

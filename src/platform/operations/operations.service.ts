@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { DomainError, notFound } from '../errors/domain-error.js';
+import { conflict, DomainError, notFound } from '../errors/domain-error.js';
 import { Database, isDuplicate, type Tx } from '../database/database.js';
 import { newId } from '../ids/id.js';
 import { WakeUps } from '../redis/wake-ups.js';
@@ -136,6 +136,18 @@ export class OperationsService {
     } finally {
       wakeUp.close();
     }
+  }
+
+  /**
+   * The same for answers that depend on how it ended: a failure is told as a conflict. True when it is done, false when it
+   * goes on.
+   */
+  async mustSucceed(id: string, timeoutMs: number): Promise<boolean> {
+    const { status, errorCode, errorDetail } = await this.settled(id, timeoutMs);
+    if (isFinished(status) && status !== 'DONE') {
+      throw conflict(errorCode ?? status.toLowerCase(), errorDetail ?? 'It was cancelled.');
+    }
+    return status === 'DONE';
   }
 
   private async busy(tx: Pick<Tx, 'manager'>, key: string): Promise<DomainError> {

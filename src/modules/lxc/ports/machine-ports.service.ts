@@ -45,10 +45,8 @@ export class MachinePortsService {
       if (!port) throw conflict('port_taken', `Port ${publicPort} (${wanted.protocol}) is taken.`);
       return { port, operationId: await this.apply(tx, caller, port, 'add') };
     });
-    const { status, errorCode, errorDetail } = await this.operations.settled(operationId, WAIT_MS);
-    if (status === 'FAILED' || status === 'CANCELLED')
-      throw conflict(errorCode ?? 'port_not_added', errorDetail ?? 'The port was not added.');
-    return { ...portView(port), status: status === 'DONE' ? 'ACTIVE' : 'PENDING' };
+    const done = await this.operations.mustSucceed(operationId, WAIT_MS);
+    return { ...portView(port), status: done ? 'ACTIVE' : 'PENDING' };
   }
 
   async remove(caller: Principal, id: string, portId: string): Promise<void> {
@@ -60,9 +58,7 @@ export class MachinePortsService {
       await tx.manager.update(MachinePort, { id: portId }, { status: 'REMOVING' });
       return this.apply(tx, caller, port, 'remove');
     });
-    const { status, errorCode, errorDetail } = await this.operations.settled(operationId, WAIT_MS);
-    if (status === 'FAILED')
-      throw conflict(errorCode ?? 'port_not_removed', errorDetail ?? 'The port was not removed.');
+    await this.operations.mustSucceed(operationId, WAIT_MS);
   }
 
   private claim(tx: Tx, machineId: string, wanted: AddMachinePortDto): Promise<MachinePort | null> {

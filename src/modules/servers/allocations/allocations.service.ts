@@ -56,9 +56,7 @@ export class AllocationsService {
       const operationId = await this.apply(tx, caller, server, allocation, 'add');
       return { allocation, operationId };
     });
-    const { status, errorCode, errorDetail } = await this.operations.settled(operationId, WAIT_MS);
-    if (status === 'FAILED' || status === 'CANCELLED')
-      throw conflict(errorCode ?? 'port_not_added', errorDetail ?? 'The port was not added.');
+    await this.operations.mustSucceed(operationId, WAIT_MS);
     return viewOf(allocation);
   }
 
@@ -72,9 +70,7 @@ export class AllocationsService {
       await tx.manager.update(Allocation, { id: allocationId }, { removing: true });
       return this.apply(tx, caller, server, allocation, 'remove');
     });
-    const { status, errorCode, errorDetail } = await this.operations.settled(operationId, WAIT_MS);
-    if (status === 'FAILED')
-      throw conflict(errorCode ?? 'port_not_removed', errorDetail ?? 'The port was not removed.');
+    await this.operations.mustSucceed(operationId, WAIT_MS);
   }
 
   /** The node fetches the rules every other second. A number that is held for both protocols has one rule. */

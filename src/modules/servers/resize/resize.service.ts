@@ -57,9 +57,8 @@ export class ResizeService {
         payload: { from, to } satisfies ResizePayload,
       });
     });
-    const settled = await this.operations.settled(operation.id, RESIZE_WAIT_MS);
-    if (settled.status === 'FAILED') throw conflict(settled.errorCode ?? 'resize_failed', settled.errorDetail ?? '');
-    return { ...(await this.details.get(caller, id)), appliedLive: settled.status === 'DONE' };
+    const appliedLive = await this.operations.mustSucceed(operation.id, RESIZE_WAIT_MS);
+    return { ...(await this.details.get(caller, id)), appliedLive };
   }
 
   private async mustFit(server: Server, diskMb: number): Promise<void> {
