@@ -24,11 +24,11 @@ onEngine('commands in services', () => {
 
   const begin = async (command: string, id = server.id) =>
     (await api.post(`/servers/${id}/exec`, { command })).expect(202).body.jobId as string;
-  const result = async (jobId: string, seconds = 20) =>
-    (await api.waitFor(`/servers/${server.id}/exec/${jobId}`, ENDS, seconds)).body as Record<string, any>;
-  const run = async (command: string) => result(await begin(command));
-  const programs = async () =>
-    (await run(`for f in /proc/[0-9]*/cmdline; do tr '\\0' ' ' <$f; echo; done 2>/dev/null`)).stdout as string;
+  const result = async (jobId: string, seconds = 20, id = server.id) =>
+    (await api.waitFor(`/servers/${id}/exec/${jobId}`, ENDS, seconds)).body as Record<string, any>;
+  const run = async (command: string, id = server.id) => result(await begin(command, id), 20, id);
+  const programs = async (id = server.id) =>
+    (await run(`for f in /proc/[0-9]*/cmdline; do tr '\\0' ' ' <$f; echo; done 2>/dev/null`, id)).stdout as string;
 
   test('answers a job, then what came of it', async () => {
     const accepted = (
@@ -154,9 +154,8 @@ onEngine('commands in services', () => {
   test('the end of the service ends it', async () => {
     const own = await runningServer(api);
     const jobId = await begin('sleep 7301', own.id);
-    const job = `/servers/${own.id}/exec/${jobId}`;
-    await until('it runs', async () => (await api.get(job)).body.status === 'RUNNING');
+    await until('it has begun', async () => /^sleep 7301/m.test(await programs(own.id)));
     await powered(api, own.id, 'kill');
-    expect((await api.waitFor(job, ENDS)).body).toMatchObject({ exitCode: expect.anything() });
+    expect(await result(jobId, 20, own.id)).toMatchObject({ status: 'DONE', exitCode: expect.any(Number) });
   });
 });
