@@ -149,6 +149,25 @@ test('hundreds asked for at once each get their own', async () => {
   expect(got.at(-1)!.status).toBe(404);
 });
 
+test('what is put or deleted is so with the next request, whatever was read before', async () => {
+  const other = await client.bucket('other', true);
+  await client.put(other, 'turn/a', 'of the other');
+  await client.put(bucket, 'turn/stays', 'stays');
+  const read = async (key: string, id = bucket) => {
+    const { status, bytes } = await client.public(path(key, id));
+    return status === 200 ? bytes.toString() : status;
+  };
+  const all = () => Promise.all([read('turn/a'), read('turn/b'), read('turn/stays'), read('turn/a', other)]);
+  for (let round = 0; round < 4; round++) {
+    // Of one size, so that no counter of the bucket tells.
+    await client.put(bucket, 'turn/a', `a${round}`);
+    await client.put(bucket, 'turn/b', `b${round}`);
+    expect(await all()).toEqual([`a${round}`, `b${round}`, 'stays', 'of the other']);
+    expectStatus(await client.delete(bucket, 'turn/b'), 204);
+    expect(await all()).toEqual([`a${round}`, 404, 'stays', 'of the other']);
+  }
+});
+
 test('it has a limit of its own', async () => {
   let last = 0;
   for (let sent = 0; sent <= 400 && last !== 429; sent++) last = (await client.public('/')).status;

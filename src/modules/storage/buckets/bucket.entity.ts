@@ -26,6 +26,10 @@ export class Bucket {
   @CountColumn('used_bytes')
   usedBytes!: number;
 
+  /** Grows with every change of its objects: whoever knows one of them as of the same revision knows it as it is. */
+  @CountColumn('revision', { default: 0 })
+  revision!: number;
+
   @TimeColumn('created_at')
   createdAt!: Date;
 

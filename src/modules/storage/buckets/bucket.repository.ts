@@ -54,12 +54,11 @@ export class BucketRepository {
     return { buckets: Number(buckets), objects: Number(objects), bytes: Number(bytes), reserved: Number(reserved) };
   }
 
-  /** Adds to the counters of a bucket whose row is held. */
+  /** Counts a change of the objects of a bucket whose row is held. */
   async count(tx: Tx, id: string, objects: number, bytes: number): Promise<void> {
-    await tx.manager.query('UPDATE buckets SET objects = objects + ?, used_bytes = used_bytes + ? WHERE id = ?', [
-      objects,
-      bytes,
-      id,
-    ]);
+    await tx.manager.query(
+      'UPDATE buckets SET objects = objects + ?, used_bytes = used_bytes + ?, revision = revision + 1 WHERE id = ?',
+      [objects, bytes, id],
+    );
   }
 }

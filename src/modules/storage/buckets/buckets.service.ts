@@ -46,7 +46,8 @@ export class BucketsService {
         throw quotaExceeded({ name: 'buckets', allowed: limits.buckets, used, requested: 1 });
       }
       const now = new Date();
-      const fresh = { name, isPublic, objects: 0, usedBytes: 0, createdAt: now, updatedAt: now, deletedAt: null };
+      const empty = { objects: 0, usedBytes: 0, revision: 0 };
+      const fresh = { name, isPublic, ...empty, createdAt: now, updatedAt: now, deletedAt: null };
       const bucket = tx.manager.create(Bucket, { id: newId('bkt'), accountId, ...fresh });
       try {
         await tx.manager.insert(Bucket, bucket);

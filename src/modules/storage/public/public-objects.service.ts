@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
 import { Batcher } from '../../../platform/batching/batcher.js';
 import { Database } from '../../../platform/database/database.js';
 import { StoredObject } from '../objects/stored-object.entity.js';
@@ -8,47 +9,110 @@ export interface PublicAddress {
   key: Buffer;
 }
 
-type Row = Omit<StoredObject, 'etag' | 'size'> & { size: unknown };
+/** One that is looked for; the name tells it from all others. */
+type Wanted = PublicAddress & { name: string };
+
+/** An object as it was at a revision of its bucket. */
+interface Known {
+  object: StoredObject;
+  revision: string;
+}
+
+type Found = Map<string, StoredObject>;
+
+type Row = Omit<StoredObject, 'etag' | 'size'> & { size: unknown; revision: unknown };
 
 const COLUMNS = `
   o.bucket_id AS bucketId, o.object_key AS \`key\`, o.blob_id AS blobId, o.size, o.content_type AS contentType,
-  o.sha256, o.modified_at AS modifiedAt`;
+  o.sha256, o.modified_at AS modifiedAt, b.revision`;
+const OF_ACTIVE = "JOIN accounts a ON a.id = b.account_id AND a.status = 'active'";
+const IS_OPEN = 'b.is_public = 1 AND b.deleted_at IS NULL';
 /** Few queries at once, each for many: what comes while they are under way waits for the next. */
 const LIMITS = { items: 128, atOnce: 4 };
+const KEPT_BYTES = 32 * 1024 * 1024;
+/** What one that is kept takes beside its key. */
+const KEPT_BESIDE_KEY = 1024;
 
 /**
- * Finds what anybody may read: objects of buckets that are public, of accounts that are not suspended. Nothing is kept, so
- * that closing a bucket takes effect at once; what is asked for at the same moment shares a query.
+ * Finds what anybody may read: objects of buckets that are public, of accounts that are not suspended. What was found before
+ * is believed only at the revision of its bucket that it was read at, and that is asked for each time, so that every change
+ * takes effect at once. What is asked for at the same moment shares a query.
  */
 @Injectable()
 export class PublicObjects {
-  private readonly lookUps = new Batcher<PublicAddress, StoredObject | null>((batch) => this.ask(batch), LIMITS);
+  private readonly lookUps = new Batcher<Wanted, StoredObject | null>((batch) => this.ask(batch), LIMITS);
+  private readonly known = new LRUCache<string, Known>({
+    maxSize: KEPT_BYTES,
+    sizeCalculation: (_, name) => name.length + KEPT_BESIDE_KEY,
+  });
 
   constructor(private readonly database: Database) {}
 
   find(address: PublicAddress): Promise<StoredObject | null> {
-    return this.lookUps.add(address);
+    return this.lookUps.add({ ...address, name: nameOf(address) });
   }
 
-  private async ask(batch: PublicAddress[]): Promise<(StoredObject | null)[]> {
+  private async ask(batch: Wanted[]): Promise<(StoredObject | null)[]> {
+    const known = new Map<string, Known>();
+    for (const { name } of batch) {
+      const before = this.known.get(name);
+      if (before) known.set(name, before);
+    }
+    const [again, first] = await Promise.all([
+      this.readAgain(
+        batch.filter(({ name }) => known.has(name)),
+        known,
+      ),
+      this.read(batch.filter(({ name }) => !known.has(name))),
+    ]);
+    return batch.map(({ name }) => again.get(name) ?? first.get(name) ?? null);
+  }
+
+  /** What is known is read anew only where its bucket has another revision now. */
+  private async readAgain(batch: Wanted[], known: Map<string, Known>): Promise<Found> {
+    if (batch.length === 0) return new Map();
+    const revisions = await this.revisionsOf(batch);
+    const found: Found = new Map();
+    const changed: Wanted[] = [];
+    for (const wanted of batch) {
+      const { object, revision } = known.get(wanted.name)!;
+      const now = revisions.get(wanted.bucketId);
+      if (now === revision) found.set(wanted.name, object);
+      else if (now !== undefined) changed.push(wanted);
+    }
+    for (const [name, object] of await this.read(changed)) found.set(name, object);
+    return found;
+  }
+
+  /** Of those buckets that are open. */
+  private async revisionsOf(batch: Wanted[]): Promise<Map<string, string>> {
+    const rows = await this.database.manager.query<{ id: string; revision: unknown }[]>(
+      `SELECT b.id, b.revision FROM buckets b ${OF_ACTIVE} WHERE ${IS_OPEN} AND b.id IN (?)`,
+      [[...new Set(batch.map(({ bucketId }) => bucketId))]],
+    );
+    return new Map(rows.map(({ id, revision }) => [id, String(revision)]));
+  }
+
+  private async read(batch: Wanted[]): Promise<Found> {
+    if (batch.length === 0) return new Map();
     const wanted = Map.groupBy(batch, ({ bucketId }) => bucketId);
     const each = [...wanted].map(() => '(o.bucket_id = ? AND o.object_key IN (?))').join(' OR ');
     const rows = await this.database.manager.query<Row[]>(
-      `SELECT ${COLUMNS} FROM bucket_objects o
-         JOIN buckets b ON b.id = o.bucket_id AND b.is_public = 1 AND b.deleted_at IS NULL
-         JOIN accounts a ON a.id = b.account_id AND a.status = 'active'
-        WHERE ${each}`,
+      `SELECT ${COLUMNS} FROM bucket_objects o JOIN buckets b ON b.id = o.bucket_id ${OF_ACTIVE}
+        WHERE ${IS_OPEN} AND (${each})`,
       [...wanted].flatMap(([bucketId, addresses]) => [bucketId, addresses.map(({ key }) => key)]),
     );
-    const found = new Map(rows.map((row) => [nameOf(row), objectOf(row)]));
-    return batch.map((address) => found.get(nameOf(address)) ?? null);
+    const found: Found = new Map();
+    for (const { revision, size, ...row } of rows) {
+      const object = Object.assign(new StoredObject(), row, { size: Number(size) });
+      const name = nameOf(object);
+      found.set(name, object);
+      this.known.set(name, { object, revision: String(revision) });
+    }
+    return found;
   }
 }
 
 function nameOf({ bucketId, key }: PublicAddress): string {
   return `${bucketId}/${key.toString('latin1')}`;
-}
-
-function objectOf(row: Row): StoredObject {
-  return Object.assign(new StoredObject(), row, { size: Number(row.size) });
 }
