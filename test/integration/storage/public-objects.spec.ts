@@ -168,6 +168,20 @@ test('what is put or deleted is so with the next request, whatever was read befo
   }
 });
 
+test('one that was read before is sent in part, described or left out as any other', async () => {
+  await client.put(bucket, 'before', 'abcdef');
+  const { etag } = expectStatus(await client.public(path('before')), 200).headers;
+  const read = async (headers: object, method = 'GET') => {
+    const { status, bytes } = await client.public(path('before'), { method, headers });
+    return [status, bytes.toString()];
+  };
+  expect(await read({ range: 'bytes=1-2' })).toEqual([206, 'bc']);
+  expect(await read({ range: 'bytes=0-5' })).toEqual([206, 'abcdef']);
+  expect(await read({ 'if-none-match': etag })).toEqual([304, '']);
+  expect(await read({}, 'HEAD')).toEqual([200, '']);
+  expect(await read({})).toEqual([200, 'abcdef']);
+});
+
 test('it has a limit of its own', async () => {
   let last = 0;
   for (let sent = 0; sent <= 400 && last !== 429; sent++) last = (await client.public('/')).status;

@@ -13,8 +13,18 @@ import type { StoredObject } from './stored-object.entity.js';
 /** What is no larger is read at once and sent in one piece. */
 const SMALL_BYTES = 256 * 1024;
 
+/** Headers that may have less sent than all of an object. */
+const SELECTIVE = ['range', 'if-none-match', 'if-modified-since', 'if-match', 'if-unmodified-since'];
+
+/** The content of a blob, read before it was sure to be sent. */
+export interface ReadAhead {
+  blobId: string;
+  bytes: Promise<Buffer>;
+}
+
 export interface Sending {
   object: StoredObject;
+  ahead?: ReadAhead | undefined;
   /** The same once more: what was found may be replaced before it is opened. */
   again: () => Promise<StoredObject | null>;
   headers: OutgoingHttpHeaders;
@@ -27,6 +37,16 @@ export class ObjectSender {
     private readonly blobs: BlobStore,
     private readonly slots: AnswerSlots,
   ) {}
+
+  /** Begins to read what will probably be sent of an object, where that is little. */
+  readAhead({ method, headers }: IncomingMessage, { blobId, size }: StoredObject): ReadAhead | undefined {
+    if (method !== 'GET' || size === 0 || size > SMALL_BYTES) return undefined;
+    if (SELECTIVE.some((name) => headers[name] !== undefined)) return undefined;
+    const bytes = this.blobs.read(blobId, { start: 0, end: size - 1 });
+    // Who asks for it hears of it.
+    bytes.catch(() => undefined);
+    return { blobId, bytes };
+  }
 
   async send(request: IncomingMessage, response: ServerResponse, sending: Sending): Promise<void> {
     const { object, headers } = sending;
@@ -47,7 +67,7 @@ export class ObjectSender {
       throw new DomainError('range_not_satisfiable', 'range_not_satisfiable', `The object has ${size} bytes.`);
     }
     const part = range ?? { start: 0, end: size - 1 };
-    const body = request.method === 'HEAD' || size === 0 ? null : await this.open(request, object, part);
+    const body = request.method === 'HEAD' || size === 0 ? null : await this.open(request, sending, part);
     if (body === 'gone') return this.sendAgain(request, response, sending);
     response.writeHead(range ? 206 : 200, {
       ...described,
@@ -72,7 +92,7 @@ export class ObjectSender {
 
   private async open(
     request: IncomingMessage,
-    { blobId }: StoredObject,
+    { object: { blobId, size }, ahead }: Sending,
     part: ByteRange,
   ): Promise<Buffer | AnswerSource | 'gone'> {
     try {
@@ -80,7 +100,8 @@ export class ObjectSender {
       if (length > SMALL_BYTES) {
         return await this.slots.open(clientAddress(request), () => this.blobs.open(blobId, part));
       }
-      const bytes = await this.blobs.read(blobId, part);
+      const isAhead = ahead?.blobId === blobId && length === size;
+      const bytes = await (isAhead ? ahead.bytes : this.blobs.read(blobId, part));
       if (bytes.length === length) return bytes;
       throw unavailable('object_store', new Error(`the blob ${blobId} is shorter than its object`));
     } catch (error) {

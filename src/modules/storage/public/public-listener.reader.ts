@@ -26,7 +26,7 @@ import { RequestLog } from '../../../platform/observability/request-log.js';
 import { isId } from '../../../platform/ids/id.js';
 import { mayBeShown } from '../objects/content-type.js';
 import { MAX_KEY_BYTES } from '../objects/object-key.js';
-import { ObjectSender, asAttachment } from '../objects/object-sender.reader.js';
+import { ObjectSender, asAttachment, type ReadAhead } from '../objects/object-sender.reader.js';
 import type { StoredObject } from '../objects/stored-object.entity.js';
 import { PublicObjects, type PublicAddress } from './public-objects.service.js';
 
@@ -41,7 +41,7 @@ const KEPT_SECONDS = 60;
  * Holds for every answer. The tenants share this origin, so nothing that any of them puts here may run in it: `sandbox`
  * gives each page an origin of its own and lets it run no script.
  */
-const HEADERS = {
+const HEADERS = Object.entries({
   'X-Content-Type-Options': 'nosniff',
   'Content-Security-Policy':
     "default-src 'none'; img-src 'self' data:; media-src 'self'; style-src 'unsafe-inline'; sandbox",
@@ -49,7 +49,7 @@ const HEADERS = {
   'Access-Control-Allow-Origin': '*',
   'Access-Control-Expose-Headers': 'Accept-Ranges, Content-Length, Content-Range, ETag, X-Content-SHA256, X-Request-Id',
   'Referrer-Policy': 'no-referrer',
-};
+});
 
 /** What Express would have noted of a request, and what the listener does beside it. */
 type ObjectRequest = Request & {
@@ -57,6 +57,8 @@ type ObjectRequest = Request & {
   address: PublicAddress | null;
   /** The look-up of it, begun while the limit was asked. */
   found?: Promise<StoredObject | null>;
+  /** The content, read meanwhile if it is likely to be what will be found. */
+  ahead?: ReadAhead | undefined;
 };
 
 /** The origin of public objects: a listener of its own, which knows no credential, sets no cookie and has nothing else. */
@@ -78,7 +80,7 @@ export class PublicListener {
       addresses: new ClientAddresses(config.trustedProxies),
       limiter: new RateLimiter(limits, [{ name: 'cdn', prefix: '', perMinute: config.cdnRateLimitPerMinute }]),
       headers: (_request, response) => {
-        for (const [name, value] of Object.entries(HEADERS)) response.setHeader(name, value);
+        for (const [name, value] of HEADERS) response.setHeader(name, value);
         if (https) response.setHeader('Strict-Transport-Security', 'max-age=31536000');
       },
       log: new RequestLog(log, metrics),
@@ -114,9 +116,11 @@ export class PublicListener {
 
   private begin(request: ObjectRequest): void {
     if (!request.address || !READS.has(request.method)) return;
+    const last = this.objects.foundLast(request.address);
     request.found = this.objects.find(request.address);
     // Who asks for it hears of it.
     request.found.catch(() => undefined);
+    request.ahead = last && this.sender.readAhead(request, last);
   }
 
   private async answer(request: ObjectRequest, response: ServerResponse): Promise<void> {
@@ -146,7 +150,7 @@ export class PublicListener {
     if (!object) throw notFound();
     const headers: OutgoingHttpHeaders = { 'Cache-Control': `public, max-age=${KEPT_SECONDS}` };
     if (!mayBeShown(object.contentType)) headers['Content-Disposition'] = asAttachment(object.key);
-    await this.sender.send(request, response, { object, again: find, headers });
+    await this.sender.send(request, response, { object, ahead: request.ahead, again: find, headers });
   }
 }
 

@@ -52,6 +52,11 @@ export class PublicObjects {
     return this.lookUps.add({ ...address, name: nameOf(address) });
   }
 
+  /** What was found last, if it is still in memory: nobody may be told of it before it is found again. */
+  foundLast(address: PublicAddress): StoredObject | undefined {
+    return this.known.peek(nameOf(address))?.object;
+  }
+
   private async ask(batch: Wanted[]): Promise<(StoredObject | null)[]> {
     const known = new Map<string, Known>();
     for (const { name } of batch) {
