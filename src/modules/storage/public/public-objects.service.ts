@@ -32,6 +32,7 @@ const LIMITS = { items: 128, atOnce: 4 };
 const KEPT_BYTES = 32 * 1024 * 1024;
 /** What one that is kept takes beside its key. */
 const KEPT_BESIDE_KEY = 1024;
+const KEPT_REVISIONS = 10_000;
 
 /**
  * Finds what anybody may read: objects of buckets that are public, of accounts that are not suspended. What was found before
@@ -46,6 +47,9 @@ export class PublicObjects {
     sizeCalculation: (_, name) => name.length + KEPT_BESIDE_KEY,
   });
 
+  /** Of each bucket the last that was told of: what is known as of another need not be asked about. */
+  private readonly revisions = new LRUCache<string, string>({ max: KEPT_REVISIONS });
+
   constructor(private readonly database: Database) {}
 
   find(address: PublicAddress): Promise<StoredObject | null> {
@@ -59,9 +63,9 @@ export class PublicObjects {
 
   private async ask(batch: Wanted[]): Promise<(StoredObject | null)[]> {
     const known = new Map<string, Known>();
-    for (const { name } of batch) {
+    for (const { name, bucketId } of batch) {
       const before = this.known.get(name);
-      if (before) known.set(name, before);
+      if (before && before.revision === this.revisions.get(bucketId)) known.set(name, before);
     }
     const [again, first] = await Promise.all([
       this.readAgain(
@@ -95,7 +99,9 @@ export class PublicObjects {
       `SELECT b.id, b.revision FROM buckets b ${OF_ACTIVE} WHERE ${IS_OPEN} AND b.id IN (?)`,
       [[...new Set(batch.map(({ bucketId }) => bucketId))]],
     );
-    return new Map(rows.map(({ id, revision }) => [id, String(revision)]));
+    const revisions = new Map(rows.map(({ id, revision }) => [id, String(revision)]));
+    for (const [id, revision] of revisions) this.revisions.set(id, revision);
+    return revisions;
   }
 
   private async read(batch: Wanted[]): Promise<Found> {
@@ -113,6 +119,7 @@ export class PublicObjects {
       const name = nameOf(object);
       found.set(name, object);
       this.known.set(name, { object, revision: String(revision) });
+      this.revisions.set(object.bucketId, String(revision));
     }
     return found;
   }
