@@ -88,6 +88,7 @@ export class PublicObjects {
       const now = revisions.get(wanted.bucketId);
       if (now === revision) found.set(wanted.name, object);
       else if (now !== undefined) changed.push(wanted);
+      else this.known.delete(wanted.name);
     }
     for (const [name, object] of await this.read(changed)) found.set(name, object);
     return found;
@@ -121,6 +122,7 @@ export class PublicObjects {
       this.known.set(name, { object, revision: String(revision) });
       this.revisions.set(object.bucketId, String(revision));
     }
+    for (const { name } of batch) if (!found.has(name)) this.known.delete(name);
     return found;
   }
 }
