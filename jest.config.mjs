@@ -68,8 +68,6 @@ export default {
     project('contract', ['test/contract/**/*.spec.ts'], onRealParts),
     project('engine', ['test/engine/**/*.spec.ts'], onRealParts),
     project('e2e', ['test/e2e/**/*.spec.ts'], onRealParts),
-    // What takes the engine away, from under all who use it.
-    project('engine-faults', ['test/engine-faults/**/*.spec.ts'], onRealParts),
     // What takes the daemons of the stack away, from under everybody.
     project('faults', ['test/faults/**/*.spec.ts'], onRealParts),
   ],

@@ -1,9 +1,9 @@
 /**
  * `npm test`: sets the machine up, starts a stack of its own beside a running `up`, runs every check and test, ends
  * the stack and prints `N passed, N failed`.
- *   -- --only=<stage>,…            only these (an unknown one has them listed); `none` just starts the stack
- *   -- --keep                     leave the stack running for the next time
- *   -- <pattern> …                only test files whose path matches; no checks
+ *   -- --only=check,unit,gates,integration,contract,engine,e2e,faults    only these; `none` just starts the stack
+ *   -- --keep                                                     leave the stack running for the next time
+ *   -- <pattern> …                                                only test files whose path matches; no checks
  */
 import { parseArgs } from 'node:util';
 import { takeLock } from './lib/lock.mjs';
@@ -21,13 +21,9 @@ import {
 } from './lib/test-stack.mjs';
 
 const STAGES = ['check', ...PROJECTS];
-const ON_ENGINE = ['engine', 'e2e', 'engine-faults', 'faults'];
-/**
- * What runs beside which stage. Faults take daemons away and leave the processors idle meanwhile: they go with what does
- * without those daemons.
- * @type {Record<string, string[]>}
- */
-const BESIDE = { integration: ['engine-faults'], faults: ['check', 'unit'] };
+const ON_ENGINE = ['engine', 'e2e', 'faults'];
+/** They run beside the faults, which take one daemon after the other away and leave the processors idle meanwhile. */
+const WITHOUT_DAEMONS = ['check', 'unit'];
 const NEEDS_DATABASE = CHECKS.filter(({ database }) => database).map(({ name }) => name);
 const NEEDS_NONE = CHECKS.filter(({ database }) => !database).map(({ name }) => name);
 
@@ -71,33 +67,26 @@ async function runStages(steps, { stages, patterns }) {
   };
   /** @param {string[]} [checks] all when left out */
   const runCheck = (checks) => run('check', () => checkStage(steps, checks));
-  /** @param {string[]} projects */
-  const runGroups = async (projects) => {
-    if (!engineReady && projects.some((stage) => ON_ENGINE.includes(stage))) {
+  /** @param {import('./lib/jest.mjs').Group} group */
+  const runGroup = (group) => run(group.projects.join(', '), () => runJest(group, stack, patterns));
+  const withFaults = stages.includes('faults');
+  if (stages.includes('check')) await runCheck(withFaults ? NEEDS_DATABASE : undefined);
+  const beside = withFaults ? stages.filter((stage) => WITHOUT_DAEMONS.includes(stage)) : [];
+  for (const group of groupsOf(stages.filter((stage) => !beside.includes(stage)))) {
+    if (interrupted) throw new Failure('interrupted');
+    await mendTestStack();
+    const others = group.projects.includes('faults') ? beside : [];
+    steps.say(`\n== ${[...group.projects, ...others].join(', ')}`);
+    if (!engineReady && group.projects.some((stage) => ON_ENGINE.includes(stage))) {
       await prepareTestEngine(steps, stack);
       engineReady = true;
     }
-    for (const group of groupsOf(projects)) {
-      if (interrupted) throw new Failure('interrupted');
-      await run(group.projects.join(', '), () => runJest(group, stack, patterns));
-    }
-  };
-  /** @param {string[]} projects */
-  const besideOf = (projects) =>
-    projects.flatMap((stage) => BESIDE[stage] ?? []).filter((stage) => stages.includes(stage));
-  const later = besideOf(stages);
-  if (stages.includes('check')) await runCheck(later.includes('check') ? NEEDS_DATABASE : undefined);
-  for (const { projects } of groupsOf(stages.filter((stage) => !later.includes(stage)))) {
-    if (interrupted) throw new Failure('interrupted');
-    await mendTestStack();
-    const others = besideOf(projects);
-    steps.say(`\n== ${[...projects, ...others].join(', ')}`);
     const inTurn = async () => {
       if (others.includes('check')) await runCheck(NEEDS_NONE);
-      await runGroups(others);
+      for (const other of groupsOf(others)) await runGroup(other);
     };
     // Both to their ends, or the stack would be removed from under one of them.
-    for (const end of await Promise.allSettled([runGroups(projects), inTurn()])) {
+    for (const end of await Promise.allSettled([runGroup(group), inTurn()])) {
       if (end.status === 'rejected') throw end.reason;
     }
   }

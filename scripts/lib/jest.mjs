@@ -17,7 +17,6 @@ import { settingNames } from './settings.mjs';
 const GROUPS = [
   { projects: ['unit'], workers: 2 },
   { projects: ['gates', 'integration', 'contract'], workers: 6 },
-  { projects: ['engine-faults'], workers: 1 },
   { projects: ['engine', 'e2e'], workers: 4 },
   { projects: ['faults'], workers: 1 },
 ];
@@ -50,8 +49,6 @@ export async function runJest({ projects, workers }, stack, patterns) {
   const folder = mkdtempSync(join(tmpdir(), 'berth-jest-'));
   const results = join(folder, 'results.json');
   const args = [
-    // In megabytes. Each file loads all modules anew, and what is young has to be copied less often in a larger room.
-    '--max-semi-space-size=64',
     join('node_modules', 'jest', 'bin', 'jest.js'),
     '--selectProjects',
     ...projects,
