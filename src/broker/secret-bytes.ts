@@ -18,8 +18,8 @@ export class SecretBytes {
     this.giveRoom?.();
   }
 
-  /** Whether there is room in memory to keep them. `take` takes it, once, until nobody holds them any more. */
-  hasRoom(take: (bytes: number) => (() => void) | null): boolean {
+  /** Has `take` take room in memory for them, once, until nobody holds them any more. False where there is none. */
+  takeRoom(take: (bytes: number) => (() => void) | null): boolean {
     this.giveRoom ??= take(this.bytes.length);
     return this.giveRoom !== null;
   }

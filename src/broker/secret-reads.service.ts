@@ -102,8 +102,8 @@ export class SecretReads {
     if (caller.lastServed === secrets) return;
     // First, as what was served before it may be in the way.
     forget(caller);
-    const has = secrets.json.hasRoom((bytes) => this.memory.tryTake(caller.serverId, bytes));
-    if (has) caller.lastServed = secrets.hold();
+    const fits = secrets.json.takeRoom((bytes) => this.memory.tryTake(caller.serverId, bytes));
+    if (fits) caller.lastServed = secrets.hold();
   }
 
   /** Whether a failure means that the control plane is away, rather than that it says no to this node. */

@@ -28,7 +28,7 @@ import { mayBeShown } from '../objects/content-type.js';
 import { MAX_KEY_BYTES } from '../objects/object-key.js';
 import { ObjectSender, asAttachment, type ReadAhead } from '../objects/object-sender.reader.js';
 import type { StoredObject } from '../objects/stored-object.entity.js';
-import { PublicObjects, type PublicAddress } from './public-objects.service.js';
+import { publicAddress, PublicObjects, type PublicAddress } from './public-objects.service.js';
 
 const PREFIX = '/storage/public/';
 const ROUTE = `${PREFIX}:bucketId/*key`;
@@ -166,5 +166,5 @@ function addressOf(path: string): PublicAddress | null {
   const bucketId = path.slice(PREFIX.length, slash);
   const key = Buffer.from(decodeExactly(path.slice(slash + 1)) ?? '');
   const valid = isId('bkt', bucketId) && key.length > 0 && key.length <= MAX_KEY_BYTES;
-  return valid ? { bucketId, key } : null;
+  return valid ? publicAddress(bucketId, key) : null;
 }

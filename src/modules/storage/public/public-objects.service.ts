@@ -7,10 +7,13 @@ import { StoredObject } from '../objects/stored-object.entity.js';
 export interface PublicAddress {
   bucketId: string;
   key: Buffer;
+  /** Tells it from all others. */
+  name: string;
 }
 
-/** One that is looked for; the name tells it from all others. */
-type Wanted = PublicAddress & { name: string };
+export function publicAddress(bucketId: string, key: Buffer): PublicAddress {
+  return { bucketId, key, name: nameOf({ bucketId, key }) };
+}
 
 /** An object as it was at a revision of its bucket. */
 interface Known {
@@ -41,7 +44,7 @@ const KEPT_REVISIONS = 10_000;
  */
 @Injectable()
 export class PublicObjects {
-  private readonly lookUps = new Batcher<Wanted, StoredObject | null>((batch) => this.ask(batch), LIMITS);
+  private readonly lookUps = new Batcher<PublicAddress, StoredObject | null>((batch) => this.ask(batch), LIMITS);
   private readonly known = new LRUCache<string, Known>({
     maxSize: KEPT_BYTES,
     sizeCalculation: (_, name) => name.length + KEPT_BESIDE_KEY,
@@ -53,49 +56,44 @@ export class PublicObjects {
   constructor(private readonly database: Database) {}
 
   find(address: PublicAddress): Promise<StoredObject | null> {
-    return this.lookUps.add({ ...address, name: nameOf(address) });
+    return this.lookUps.add(address);
   }
 
   /** What was found last, if it is still in memory: nobody may be told of it before it is found again. */
-  foundLast(address: PublicAddress): StoredObject | undefined {
-    return this.known.peek(nameOf(address))?.object;
+  foundLast({ name }: PublicAddress): StoredObject | undefined {
+    return this.known.peek(name)?.object;
   }
 
-  private async ask(batch: Wanted[]): Promise<(StoredObject | null)[]> {
-    const known = new Map<string, Known>();
-    for (const { name, bucketId } of batch) {
-      const before = this.known.get(name);
-      if (before && before.revision === this.revisions.get(bucketId)) known.set(name, before);
+  private async ask(batch: PublicAddress[]): Promise<(StoredObject | null)[]> {
+    const known = new Map<PublicAddress, Known>();
+    const unknown: PublicAddress[] = [];
+    for (const address of batch) {
+      const before = this.known.get(address.name);
+      if (before && before.revision === this.revisions.get(address.bucketId)) known.set(address, before);
+      else unknown.push(address);
     }
-    const [again, first] = await Promise.all([
-      this.readAgain(
-        batch.filter(({ name }) => known.has(name)),
-        known,
-      ),
-      this.read(batch.filter(({ name }) => !known.has(name))),
-    ]);
+    const [again, first] = await Promise.all([this.readAgain(known), this.read(unknown)]);
     return batch.map(({ name }) => again.get(name) ?? first.get(name) ?? null);
   }
 
   /** What is known is read anew only where its bucket has another revision now. */
-  private async readAgain(batch: Wanted[], known: Map<string, Known>): Promise<Found> {
-    if (batch.length === 0) return new Map();
-    const revisions = await this.revisionsOf(batch);
+  private async readAgain(known: ReadonlyMap<PublicAddress, Known>): Promise<Found> {
+    if (known.size === 0) return new Map();
+    const revisions = await this.revisionsOf([...known.keys()]);
     const found: Found = new Map();
-    const changed: Wanted[] = [];
-    for (const wanted of batch) {
-      const { object, revision } = known.get(wanted.name)!;
-      const now = revisions.get(wanted.bucketId);
-      if (now === revision) found.set(wanted.name, object);
-      else if (now !== undefined) changed.push(wanted);
-      else this.known.delete(wanted.name);
+    const changed: PublicAddress[] = [];
+    for (const [address, { object, revision }] of known) {
+      const now = revisions.get(address.bucketId);
+      if (now === revision) found.set(address.name, object);
+      else if (now !== undefined) changed.push(address);
+      else this.known.delete(address.name);
     }
     for (const [name, object] of await this.read(changed)) found.set(name, object);
     return found;
   }
 
   /** Of those buckets that are open. */
-  private async revisionsOf(batch: Wanted[]): Promise<Map<string, string>> {
+  private async revisionsOf(batch: PublicAddress[]): Promise<Map<string, string>> {
     const rows = await this.database.manager.query<{ id: string; revision: unknown }[]>(
       `SELECT b.id, b.revision FROM buckets b ${OF_ACTIVE} WHERE ${IS_OPEN} AND b.id IN (?)`,
       [[...new Set(batch.map(({ bucketId }) => bucketId))]],
@@ -105,7 +103,7 @@ export class PublicObjects {
     return revisions;
   }
 
-  private async read(batch: Wanted[]): Promise<Found> {
+  private async read(batch: PublicAddress[]): Promise<Found> {
     if (batch.length === 0) return new Map();
     const wanted = Map.groupBy(batch, ({ bucketId }) => bucketId);
     const each = [...wanted].map(() => '(o.bucket_id = ? AND o.object_key IN (?))').join(' OR ');
@@ -127,6 +125,6 @@ export class PublicObjects {
   }
 }
 
-function nameOf({ bucketId, key }: PublicAddress): string {
+function nameOf({ bucketId, key }: Pick<PublicAddress, 'bucketId' | 'key'>): string {
   return `${bucketId}/${key.toString('latin1')}`;
 }
