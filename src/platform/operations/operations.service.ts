@@ -3,6 +3,7 @@ import { conflict, DomainError, notFound } from '../errors/domain-error.js';
 import { Database, isDuplicate, type Tx } from '../database/database.js';
 import { newId } from '../ids/id.js';
 import { WakeUps } from '../redis/wake-ups.js';
+import type { OperationFailure } from './operation-handler.js';
 import { OperationQueue } from './operation-queue.js';
 import { Operation, type OperationStatus } from './operation.entity.js';
 
@@ -143,17 +144,22 @@ export class OperationsService {
    * goes on.
    */
   async mustSucceed(id: string, timeoutMs: number): Promise<boolean> {
-    const { status, errorCode, errorDetail } = await this.settled(id, timeoutMs);
-    if (isFinished(status) && status !== 'DONE') {
-      throw conflict(errorCode ?? status.toLowerCase(), errorDetail ?? 'It was cancelled.');
-    }
-    return status === 'DONE';
+    const operation = await this.settled(id, timeoutMs);
+    const failure = failureOf(operation);
+    if (failure) throw conflict(failure.code, failure.detail);
+    return operation.status === 'DONE';
   }
 
   private async busy(tx: Pick<Tx, 'manager'>, key: string): Promise<DomainError> {
     const running = await tx.manager.findOneBy(Operation, { activeKey: key });
     return busyError(running);
   }
+}
+
+/** What kept an operation that has ended from being done; null for all others. */
+export function failureOf({ status, errorCode, errorDetail }: Operation): OperationFailure | null {
+  if (!isFinished(status) || status === 'DONE') return null;
+  return { code: errorCode ?? status.toLowerCase(), detail: errorDetail ?? 'It was cancelled.' };
 }
 
 function busyError(running: Operation | null, currentStatus?: string): DomainError {

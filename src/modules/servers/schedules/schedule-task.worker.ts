@@ -3,7 +3,7 @@ import { Database, type Tx } from '../../../platform/database/database.js';
 import { DomainError } from '../../../platform/errors/domain-error.js';
 import type { Operation } from '../../../platform/operations/operation.entity.js';
 import { OperationFailed, RunAgain } from '../../../platform/operations/operation-handler.js';
-import { isFinished, OperationsService } from '../../../platform/operations/operations.service.js';
+import { failureOf, isFinished, OperationsService } from '../../../platform/operations/operations.service.js';
 import { truncate } from '../../../platform/text/truncate.js';
 import { PowerService } from '../power/power.service.js';
 import type { PowerSignal } from '../server-status.js';
@@ -100,13 +100,10 @@ export class ScheduleTaskWorker {
 
   private async follow(operationId: string, since: Date | null): Promise<void> {
     const isLong = since !== null && Date.now() - since.getTime() > LONG_MS;
-    const { status, errorCode, errorDetail } = await this.operations.settled(
-      operationId,
-      isLong ? GLANCE_MS : WATCH_MS,
-    );
-    if (!isFinished(status)) throw new RunAgain(isLong ? LOOK_LATER_MS : LOOK_AGAIN_MS);
-    if (status !== 'DONE')
-      throw new OperationFailed(errorCode ?? status.toLowerCase(), errorDetail ?? 'It was cancelled.');
+    const operation = await this.operations.settled(operationId, isLong ? GLANCE_MS : WATCH_MS);
+    if (!isFinished(operation.status)) throw new RunAgain(isLong ? LOOK_LATER_MS : LOOK_AGAIN_MS);
+    const failure = failureOf(operation);
+    if (failure) throw new OperationFailed(failure.code, failure.detail);
   }
 
   private async fail(task: ScheduleRunTask, error: unknown): Promise<void> {
