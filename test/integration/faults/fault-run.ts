@@ -7,6 +7,8 @@ import { CallPlan, faultsOf, MortalEngine, type Fault, type FaultKind } from './
 
 /** How long the workers must have asked the engine nothing, for whatever is left to stand at its point. */
 const QUIET_MS = 700;
+/** The same where more is under way than stands: it waits for a turn that the dead hold, or is slow to write how it failed. */
+const LONG_QUIET_MS = 1500;
 
 /** One kind of change. */
 export interface Change {
@@ -155,9 +157,10 @@ export class FaultRun<C extends Change> {
       const mortal = await this.worker();
       await until('it stands or nothing is left', async () => {
         if (this.plan.quietFor < QUIET_MS) return false;
-        return mortal.stands || (await this.unfinished()) === 0;
+        if (mortal.standing === 0) return (await this.unfinished()) === 0;
+        return this.plan.quietFor >= LONG_QUIET_MS || (await this.running()) <= mortal.standing;
       });
-      if (!mortal.stands) return;
+      if (mortal.standing === 0) return;
       mortal.die();
       // What it holds is nobody's any more. It may just be writing to some of the rows.
       await this.options.app.database.database.transaction(({ manager }) =>
@@ -171,5 +174,9 @@ export class FaultRun<C extends Change> {
 
   private unfinished(): Promise<number> {
     return this.rows.countBy(Operation, [{ status: 'QUEUED' }, { status: 'RUNNING' }]);
+  }
+
+  private running(): Promise<number> {
+    return this.rows.countBy(Operation, { status: 'RUNNING' });
   }
 }

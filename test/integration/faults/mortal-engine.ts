@@ -125,9 +125,9 @@ export class MortalEngine {
     });
   }
 
-  /** Whether a call waits for an end that only death is. */
-  get stands(): boolean {
-    return this.held.length > 0;
+  /** How many calls wait for an end that only death is. */
+  get standing(): number {
+    return this.held.length;
   }
 
   die(): void {
