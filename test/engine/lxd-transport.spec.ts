@@ -226,6 +226,18 @@ describe('an engine that misbehaves', () => {
     await engine.close();
   });
 
+  it('is asked again for a file where the process that reads it was about to end', async () => {
+    const engine = open();
+    const told = 'dial unix /proc/self/fd/9/forkfile.sock: connect: no such file or directory';
+    const record = { phase: 'install', code: 0, signal: null, outOfMemory: false, at: '2026-01-01T00:00:00Z' };
+    let times = 0;
+    answer = () => (++times < 3 ? failure(500, told) : { status: 200, body: JSON.stringify(record) });
+    expect(await engine.installExit('a')).toMatchObject({ phase: 'install', code: 0 });
+    times = Number.NEGATIVE_INFINITY;
+    await refuses(engine.installExit('a'), 'failed');
+    await engine.close();
+  });
+
   it('refuses a pool that does not hold volumes to their size', async () => {
     const engine = open();
     answer = () => ({ status: 200, body: JSON.stringify({ type: 'sync', metadata: { name: 'p', driver: 'dir' } }) });

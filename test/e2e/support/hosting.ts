@@ -116,13 +116,21 @@ export class Hosting {
   /** Waits until no operation is under way any more. */
   async untilQuiet(timeoutMs = 120_000): Promise<void> {
     const unfinished =
-      "SELECT id, type, status, step, attempts, failures FROM operations WHERE status IN ('QUEUED', 'RUNNING')";
-    let left: unknown[] = [];
+      "SELECT id, type, resource_id, status, step, attempts, failures FROM operations WHERE status IN ('QUEUED', 'RUNNING')";
+    let left: { resource_id: string }[] = [];
     try {
       await until('end of all operations', async () => (left = await this.rows(unfinished)).length === 0, timeoutMs);
     } catch (error) {
-      throw new Error(`${(error as Error).message}: ${JSON.stringify(left)}\n${this.berth.complaints()}`);
+      const seen = await Promise.all(left.map(({ resource_id }) => this.seenInEngine(engineName(resource_id))));
+      const told = [JSON.stringify(left), ...seen, this.berth.complaints()].join('\n');
+      throw new Error(`${(error as Error).message}: ${told}`);
     }
+  }
+
+  private async seenInEngine(name: string): Promise<string> {
+    const asked = ['getInstance', 'installExit', 'consoleLog'] as const;
+    const answers = asked.map((question) => this.engine[question](name).catch(String));
+    return JSON.stringify(await Promise.all(answers));
   }
 
   async close(): Promise<void> {

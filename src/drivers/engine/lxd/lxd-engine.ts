@@ -25,6 +25,7 @@ import { LxdContext } from './lxd-context.js';
 import { lxdEndpoint, type LxdCredentials, type LxdEndpoint } from './lxd-endpoint.js';
 import { watchEvents } from './lxd-events.js';
 import { LxdExec } from './lxd-exec.js';
+import { LxdFiles } from './lxd-files.js';
 import { LxdImages, type ImageFile } from './lxd-images.js';
 import { LxdInstances } from './lxd-instances.js';
 import { LxdMachines } from './lxd-machines.js';
@@ -70,8 +71,9 @@ export class LxdEngine extends Engine {
     this.volumes = new LxdVolumes(context);
     this.instances = new LxdInstances(context);
     this.workshops = new LxdWorkshops(context, this.instances);
-    this.machines = new LxdMachines(context, this.instances);
-    this.state = new LxdState(context);
+    const files = new LxdFiles(context);
+    this.machines = new LxdMachines(context, this.instances, files);
+    this.state = new LxdState(context, files);
     this.execs = new LxdExec(context, this.endpoint);
     this.consoles = new LxdConsole(context, this.endpoint, this.execs);
   }

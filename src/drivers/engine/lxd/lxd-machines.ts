@@ -1,6 +1,7 @@
 import { EngineError, type MachineLimits, type MachineSpec } from '../engine.js';
 import { machineBody, machineLimitsConfig, stateOf, type InstanceRecord } from './instance-config.js';
 import type { LxdContext } from './lxd-context.js';
+import type { LxdFiles } from './lxd-files.js';
 import type { LxdInstances } from './lxd-instances.js';
 
 /** Read by every SSH server since 8.2, before the settings of its own. */
@@ -18,15 +19,20 @@ export class LxdMachines {
   constructor(
     private readonly context: LxdContext,
     private readonly instances: LxdInstances,
+    private readonly files: LxdFiles,
   ) {}
 
   async createMachine(spec: MachineSpec): Promise<void> {
     const { name, authorizedKey } = spec;
     if (/[\r\n\0]/.test(authorizedKey)) throw new EngineError('invalid', 'The key is more than one line');
     await this.instances.create(name, machineBody(spec, this.context.pool, await this.context.dialect()));
-    await this.put(name, '/root/.ssh', 'directory', 0o700);
-    await this.put(name, '/root/.ssh/authorized_keys', 'file', 0o600, `${authorizedKey}\n`);
-    await this.put(name, SSH_SETTINGS, 'file', 0o644, NO_PASSWORDS);
+    await this.files.write(name, '/root/.ssh', { type: 'directory', mode: 0o700 });
+    await this.files.write(name, '/root/.ssh/authorized_keys', {
+      type: 'file',
+      mode: 0o600,
+      content: `${authorizedKey}\n`,
+    });
+    await this.files.write(name, SSH_SETTINGS, { type: 'file', mode: 0o644, content: NO_PASSWORDS });
   }
 
   async setMachineLimits(name: string, limits: MachineLimits): Promise<void> {
@@ -72,20 +78,6 @@ export class LxdMachines {
     } catch (error) {
       if (!(error instanceof EngineError) || error.code !== 'not_found') throw error;
     }
-  }
-
-  private async put(name: string, file: string, type: 'file' | 'directory', mode: number, text = ''): Promise<void> {
-    const { headerPrefix } = await this.context.dialect();
-    await this.context.transport.call('POST', `${path(name)}/files`, {
-      query: { path: file },
-      stream: Buffer.from(text),
-      headers: {
-        [`${headerPrefix}type`]: type,
-        [`${headerPrefix}uid`]: '0',
-        [`${headerPrefix}gid`]: '0',
-        [`${headerPrefix}mode`]: mode.toString(8).padStart(4, '0'),
-      },
-    });
   }
 }
 

@@ -1,6 +1,7 @@
 import { EngineError, type InstanceUsage, type ProgramExit } from '../engine.js';
 import { dateOf, isMachine, STATE_DIRECTORY, stateOf, type InstanceRecord } from './instance-config.js';
 import type { LxdContext } from './lxd-context.js';
+import type { LxdFiles } from './lxd-files.js';
 
 interface FullRecord extends InstanceRecord {
   state: {
@@ -20,7 +21,10 @@ const STALE_MS = 2000;
 export class LxdState {
   private readonly reading = new Map<string, Promise<string>>();
 
-  constructor(private readonly context: LxdContext) {}
+  constructor(
+    private readonly context: LxdContext,
+    private readonly files: LxdFiles,
+  ) {}
 
   async instanceUsage(name: string): Promise<InstanceUsage> {
     const record = await this.context.transport.get<FullRecord>(path(name), { query: { recursion: '1' } });
@@ -69,7 +73,7 @@ export class LxdState {
     const fresh = await this.takeConsole(name);
     // A file in a machine would be its root's to write, and ours to read: whatever stood in it, and however much.
     if (isMachine(await this.record(name))) return fresh.subarray(-CONSOLE_BYTES).toString().replaceAll('\0', '');
-    const kept = await this.file(name, CONSOLE_FILE);
+    const kept = await this.files.read(name, CONSOLE_FILE);
     // Some engines' file of a stopped instance begins with what was read while it ran, some go on after it.
     const repeated = kept !== null && fresh.subarray(0, kept.length).equals(kept);
     const all = Buffer.concat([kept === null || repeated ? Buffer.alloc(0) : kept, fresh]);
@@ -96,32 +100,17 @@ export class LxdState {
     return Buffer.alloc(0);
   }
 
-  private async keep(name: string, content: Buffer, replace: boolean): Promise<void> {
-    const { headerPrefix } = await this.context.dialect();
-    await this.context.transport.call('POST', `${path(name)}/files`, {
-      query: { path: CONSOLE_FILE },
-      stream: content,
-      headers: {
-        [`${headerPrefix}type`]: 'file',
-        [`${headerPrefix}write`]: replace ? 'overwrite' : 'append',
-        [`${headerPrefix}uid`]: '0',
-        [`${headerPrefix}gid`]: '0',
-        [`${headerPrefix}mode`]: '0600',
-      },
-    });
+  private keep(name: string, content: Buffer, replace: boolean): Promise<void> {
+    return this.files.write(name, CONSOLE_FILE, { type: 'file', mode: 0o600, content, append: !replace });
   }
 
   private async exitRecord(name: string, file: string): Promise<ProgramExit | null> {
-    const content = await this.file(name, `${STATE_DIRECTORY}/${file}`);
+    const content = await this.files.read(name, `${STATE_DIRECTORY}/${file}`);
     if (content === null) return null;
     const { phase, code, signal, outOfMemory, at } = JSON.parse(content.toString()) as Omit<ProgramExit, 'at'> & {
       at: string;
     };
     return { phase, code, signal, outOfMemory, at: new Date(at) };
-  }
-
-  private file(name: string, file: string): Promise<Buffer | null> {
-    return this.context.transport.content(`${path(name)}/files`, { query: { path: file } });
   }
 
   private record(name: string): Promise<InstanceRecord> {
