@@ -13,6 +13,7 @@ import { DomainError, notFound } from '../../../platform/errors/domain-error.js'
 import { ClientAddresses } from '../../../platform/http/client-address.js';
 import { endServer } from '../../../platform/http/end-server.js';
 import { entry } from '../../../platform/http/entry.js';
+import { ListedHeadersResponse } from '../../../platform/http/listed-headers-response.js';
 import { decodeExactly } from '../../../platform/http/percent-encoding.js';
 import { requestTarget } from '../../../platform/http/request-target.js';
 import { reportedProblem } from '../../../platform/http/problem-mapping.js';
@@ -52,7 +53,8 @@ const HEADERS = Object.entries({
 });
 
 /** What Express would have noted of a request, and what the listener does beside it. */
-type ObjectRequest = Request & {
+type ObjectRequest = Omit<Request, 'path'> & {
+  path: string;
   /** What the path names, if it may name anything. */
   address: PublicAddress | null;
   /** The look-up of it, begun while the limit was asked. */
@@ -88,13 +90,14 @@ export class PublicListener {
       anticipate: (request) => this.begin(request as ObjectRequest),
     });
     const take = (incoming: IncomingMessage, response: ServerResponse): void => {
-      const { url = '' } = incoming;
-      const path = pathOf(url);
-      const noted = { originalUrl: url, path, route: { path: ROUTE }, address: addressOf(path) };
-      const request = Object.assign(incoming, noted) as unknown as ObjectRequest;
+      const request = incoming as ObjectRequest;
+      request.originalUrl = incoming.url ?? '';
+      request.path = pathOf(request.originalUrl);
+      request.route = { path: ROUTE };
+      request.address = addressOf(request.path);
       void enter(request, response as Response, () => void this.answer(request, response));
     };
-    this.server = createServer(take);
+    this.server = createServer({ ServerResponse: ListedHeadersResponse }, take);
     // Left to Node, it would be answered before everything that holds for all requests.
     this.server.on('checkExpectation', take);
     this.server.headersTimeout = 15_000;
