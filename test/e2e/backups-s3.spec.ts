@@ -6,8 +6,6 @@ import { backUp, obedient, restored, type Obedient } from './support/backing-up.
 import { readFile, writeFile } from './support/data-set.js';
 import { Hosting, onEngine } from './support/hosting.js';
 
-jest.setTimeout(180_000);
-
 /** Archives go in pieces to a server of another kind, by the thread that carries them. */
 onEngine('backups in an S3 store', () => {
   let s3: S3Server;

@@ -12,8 +12,6 @@ import { listOddFiles, makeOddFiles, readFile, startWriter, writeFile } from './
 import { engineName } from '../../src/modules/servers/server.operations.js';
 import { activity, ended, Hosting, onEngine, powered, reach } from './support/hosting.js';
 
-jest.setTimeout(180_000);
-
 const run = promisify(execFile);
 
 onEngine('backups', () => {

@@ -14,8 +14,6 @@ import {
   type Server,
 } from './support/hosting.js';
 
-jest.setTimeout(120_000);
-
 /** Reads its secrets over and over, and prints each different answer once, with how often it came. */
 const READ_ON = `
 import collections, http.client, json, sys, time

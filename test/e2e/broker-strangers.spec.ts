@@ -6,8 +6,6 @@ import type { BrokerClient } from './support/broker-client.js';
 import { type Hosting, onEngine, powered } from './support/hosting.js';
 import { OF_ONE, TwoTenants } from './support/two-tenants.js';
 
-jest.setTimeout(90_000);
-
 /**
  * Asks to be the neighbour on the link itself: claims its address in ARP, and opens a connection in its name by packets
  * made by hand. Prints the flags of the TCP answers that come.

@@ -3,8 +3,6 @@ import { answersIn, type BrokerClient } from './support/broker-client.js';
 import { type Hosting, onEngine } from './support/hosting.js';
 import { OF_ONE, OF_TWO, TwoTenants } from './support/two-tenants.js';
 
-jest.setTimeout(90_000);
-
 onEngine('the secrets broker', () => {
   let tenants: TwoTenants;
   let hosting: Hosting;

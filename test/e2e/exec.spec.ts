@@ -3,8 +3,6 @@ import type { TestAccount } from '../support/app.js';
 import { until } from '../support/until.js';
 import { activity, Hosting, onEngine, powered, runningServer, type Server, setVariable } from './support/hosting.js';
 
-jest.setTimeout(120_000);
-
 const ENDS = ['DONE', 'FAILED', 'TIMEOUT'];
 const MB = 1024 * 1024;
 

@@ -6,8 +6,6 @@ import { promisify } from 'node:util';
 import { obedient, type Backup } from './support/backing-up.js';
 import { ended, Hosting, onEngine } from './support/hosting.js';
 
-jest.setTimeout(90_000);
-
 const run = promisify(execFile);
 
 onEngine('schedules', () => {
