@@ -1,4 +1,10 @@
-import { ServerResponse, type IncomingMessage, type OutgoingHttpHeader, type OutgoingHttpHeaders } from 'node:http';
+import {
+  ServerResponse,
+  validateHeaderValue,
+  type IncomingMessage,
+  type OutgoingHttpHeader,
+  type OutgoingHttpHeaders,
+} from 'node:http';
 
 type Value = number | string | readonly string[];
 
@@ -12,6 +18,8 @@ export class ListedHeadersResponse<Request extends IncomingMessage = IncomingMes
   private readonly listed: OutgoingHttpHeader[] = [];
 
   override setHeader(name: string, value: Value): this {
+    // Noticed only when the answer begins, it would stand in the way of the one that tells of it as well.
+    validateHeaderValue(name, value as string);
     const at = this.placeOf(name);
     if (at === -1) this.listed.push(name, value as OutgoingHttpHeader);
     else this.listed[at + 1] = value as OutgoingHttpHeader;
