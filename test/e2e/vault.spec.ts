@@ -1,6 +1,7 @@
 import type { Api } from '../support/api.js';
 import { startBerth, type Berth, type TestAccount } from '../support/app.js';
 import { until } from '../support/until.js';
+import { vaultedService } from '../support/vaulted-service.js';
 
 jest.setTimeout(60_000);
 
@@ -22,15 +23,9 @@ const stock: string[] = [];
 
 /** One that nobody else was given. They are made several at a time, as most of it is waiting. */
 async function makeServer(): Promise<string> {
-  if (stock.length === 0) stock.push(...(await Promise.all(Array.from({ length: 8 }, install))));
+  if (stock.length === 0)
+    stock.push(...(await Promise.all(Array.from({ length: 8 }, () => vaultedService(owner.api)))));
   return stock.pop()!;
-}
-
-async function install(): Promise<string> {
-  const wanted = { name: 'vaulted', runtime: 'nodejs', ram: 128, disk: 512, cpu: 25 };
-  const { id } = (await owner.api.post('/servers', wanted)).expect(201).body as { id: string };
-  await owner.api.waitFor(`/servers/${id}`, 'RUNNING', 60);
-  return id;
 }
 
 interface Entry {

@@ -10,6 +10,7 @@ import type {
 } from '../../../src/platform/internal-api/vault-reads.contract.js';
 import { startBerth, type Berth, type TestAccount } from '../../support/app.js';
 import { until } from '../../support/until.js';
+import { vaultedService } from '../../support/vaulted-service.js';
 
 /** What nodes ask the control plane for in the name of their programs. */
 
@@ -22,12 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => berth?.close());
 
-async function makeServer(): Promise<string> {
-  const wanted = { name: 'vaulted', runtime: 'nodejs', ram: 128, disk: 512, cpu: 25 };
-  const { id } = (await owner.api.post('/servers', wanted)).expect(201).body as { id: string };
-  await owner.api.waitFor(`/servers/${id}`, 'RUNNING', 60);
-  return id;
-}
+const makeServer = (): Promise<string> => vaultedService(owner.api);
 
 async function put(id: string | null, key: string, value: string): Promise<void> {
   (await owner.api.put(id === null ? '/vault' : `/servers/${id}/vault`, { key, value })).expect(200, 201);
