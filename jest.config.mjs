@@ -68,7 +68,9 @@ export default {
     project('contract', ['test/contract/**/*.spec.ts'], onRealParts),
     project('engine', ['test/engine/**/*.spec.ts'], onRealParts),
     project('e2e', ['test/e2e/**/*.spec.ts'], onRealParts),
-    // What takes the daemons of the stack away, from under everybody.
+    // What takes the engine away, from under everybody who uses it.
+    project('engine-faults', ['test/engine-faults/**/*.spec.ts'], onRealParts),
+    // The same with all daemons of the stack.
     project('faults', ['test/faults/**/*.spec.ts'], onRealParts),
   ],
 };

@@ -1,7 +1,7 @@
 /**
  * `npm test`: sets the machine up, starts a stack of its own beside a running `up`, runs every check and test, ends
  * the stack and prints `N passed, N failed`.
- *   -- --only=check,unit,gates,integration,contract,engine,e2e,faults    only these; `none` just starts the stack
+ *   -- --only=check,unit,gates,integration,contract,engine,e2e,engine-faults,faults   only these; `none`: just the stack
  *   -- --keep                                                     leave the stack running for the next time
  *   -- <pattern> …                                                only test files whose path matches; no checks
  */
@@ -9,7 +9,7 @@ import { parseArgs } from 'node:util';
 import { takeLock } from './lib/lock.mjs';
 import { layoutOf } from './lib/layout.mjs';
 import { CHECKS, runChecks } from './lib/checks.mjs';
-import { groupsOf, PROJECTS, runJest } from './lib/jest.mjs';
+import { groupsOf, runJest } from './lib/jest.mjs';
 import { Failure, Steps, printFailure } from './lib/terminal.mjs';
 import {
   bringTestStack,
@@ -20,10 +20,17 @@ import {
   removeTestStack,
 } from './lib/test-stack.mjs';
 
-const STAGES = ['check', ...PROJECTS];
-const ON_ENGINE = ['engine', 'e2e', 'faults'];
-/** They run beside the faults, which take one daemon after the other away and leave the processors idle meanwhile. */
-const WITHOUT_DAEMONS = ['check', 'unit'];
+const ON_ENGINE = ['engine', 'e2e', 'engine-faults', 'faults'];
+/**
+ * One round after the other; the lanes of a round run side by side, each with one group of stages after the other. Faults
+ * mostly wait for what they took away to come back, so they have company that does without it.
+ */
+const ROUNDS = [
+  [['gates', 'integration', 'contract'], ['engine-faults']],
+  [['engine', 'e2e']],
+  [['faults'], ['check', 'unit']],
+];
+const STAGES = ROUNDS.flat(2);
 const NEEDS_DATABASE = CHECKS.filter(({ database }) => database).map(({ name }) => name);
 const NEEDS_NONE = CHECKS.filter(({ database }) => !database).map(({ name }) => name);
 
@@ -37,7 +44,7 @@ function readOptions() {
   if (unknown.length > 0) {
     throw new Failure(`no such stage: ${unknown.join(', ')}`, { advice: `stages: ${STAGES.join(', ')}, none` });
   }
-  const all = positionals.length > 0 ? PROJECTS : STAGES;
+  const all = positionals.length > 0 ? STAGES.filter((stage) => stage !== 'check') : STAGES;
   return {
     stages: only ? STAGES.filter((name) => only.includes(name)) : all,
     keep: values.keep,
@@ -53,7 +60,6 @@ async function runStages(steps, { stages, patterns }) {
   const onEngine = stages.some((stage) => ON_ENGINE.includes(stage));
   const stack = await bringTestStack(steps, { images: onEngine });
   process.once('exit', () => stack.imageBuild?.abandon());
-  let engineReady = false;
   const total = { passed: 0, failed: 0 };
   /** @param {string} what @param {() => Promise<{ passed: number, failed: number, skipped: number }>} work */
   const run = async (what, work) => {
@@ -65,28 +71,29 @@ async function runStages(steps, { stages, patterns }) {
     const seconds = ((Date.now() - started) / 1000).toFixed(0);
     steps.say(`   ${what}: ${passed} passed, ${failed} failed${aside} (${seconds} s)`);
   };
-  /** @param {string[]} [checks] all when left out */
+  /** @param {string[]} checks */
   const runCheck = (checks) => run('check', () => checkStage(steps, checks));
-  /** @param {import('./lib/jest.mjs').Group} group */
-  const runGroup = (group) => run(group.projects.join(', '), () => runJest(group, stack, patterns));
-  const withFaults = stages.includes('faults');
-  if (stages.includes('check')) await runCheck(withFaults ? NEEDS_DATABASE : undefined);
-  const beside = withFaults ? stages.filter((stage) => WITHOUT_DAEMONS.includes(stage)) : [];
-  for (const group of groupsOf(stages.filter((stage) => !beside.includes(stage)))) {
-    if (interrupted) throw new Failure('interrupted');
-    await mendTestStack();
-    const others = group.projects.includes('faults') ? beside : [];
-    steps.say(`\n== ${[...group.projects, ...others].join(', ')}`);
-    if (!engineReady && group.projects.some((stage) => ON_ENGINE.includes(stage))) {
-      await prepareTestEngine(steps, stack);
-      engineReady = true;
+  /** @type {Promise<void> | undefined} */
+  let engineReady;
+  /** @param {string[]} lane @param {number} number */
+  const runLane = async (lane, number) => {
+    if (lane.includes('check')) await runCheck(NEEDS_NONE);
+    for (const group of groupsOf(lane)) {
+      if (interrupted) throw new Failure('interrupted');
+      if (group.projects.some((stage) => ON_ENGINE.includes(stage))) {
+        await (engineReady ??= prepareTestEngine(steps, stack));
+      }
+      await run(group.projects.join(', '), () => runJest(group, stack, patterns, number));
     }
-    const inTurn = async () => {
-      if (others.includes('check')) await runCheck(NEEDS_NONE);
-      for (const other of groupsOf(others)) await runGroup(other);
-    };
-    // Both to their ends, or the stack would be removed from under one of them.
-    for (const end of await Promise.allSettled([runGroup(group), inTurn()])) {
+  };
+  if (stages.includes('check')) await runCheck(NEEDS_DATABASE);
+  for (const round of ROUNDS) {
+    const lanes = round.map((lane) => lane.filter((stage) => stages.includes(stage))).filter((lane) => lane.length > 0);
+    if (lanes.length === 0) continue;
+    await mendTestStack();
+    steps.say(`\n== ${lanes.flat().join(', ')}`);
+    // All to their ends, or the stack would be removed from under one of them.
+    for (const end of await Promise.allSettled(lanes.map(runLane))) {
       if (end.status === 'rejected') throw end.reason;
     }
   }
@@ -98,7 +105,7 @@ async function runStages(steps, { stages, patterns }) {
 
 /**
  * @param {Steps} steps
- * @param {string[]} [only] all when left out
+ * @param {string[]} only
  */
 async function checkStage(steps, only) {
   const { passed, failures } = await runChecks(steps, { only });

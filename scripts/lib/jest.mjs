@@ -18,10 +18,9 @@ const GROUPS = [
   { projects: ['unit'], workers: 2 },
   { projects: ['gates', 'integration', 'contract'], workers: 7 },
   { projects: ['engine', 'e2e'], workers: 5 },
+  { projects: ['engine-faults'], workers: 1 },
   { projects: ['faults'], workers: 1 },
 ];
-
-export const PROJECTS = GROUPS.flatMap(({ projects }) => projects);
 
 /**
  * The groups of these projects, without the others.
@@ -43,9 +42,10 @@ const GRACE_MS = 30_000;
  * @param {Group} group
  * @param {import('./test-stack.mjs').TestStack} stack
  * @param {string[]} patterns
+ * @param {number} lane 0 or 1: which of those that run side by side
  * @returns {Promise<{ passed: number, failed: number, skipped: number }>}
  */
-export async function runJest({ projects, workers }, stack, patterns) {
+export async function runJest({ projects, workers }, stack, patterns, lane) {
   const folder = mkdtempSync(join(tmpdir(), 'berth-jest-'));
   const results = join(folder, 'results.json');
   const args = [
@@ -60,7 +60,7 @@ export async function runJest({ projects, workers }, stack, patterns) {
     ...patterns,
   ];
   try {
-    const { code, hung } = await runToEnd(args, testEnvironment(stack), results);
+    const { code, hung } = await runToEnd(args, { ...testEnvironment(stack), BERTH_TEST_LANE: String(lane) }, results);
     return count(readJson(results), code, hung, projects.join(', '));
   } finally {
     rmSync(folder, { recursive: true, force: true });

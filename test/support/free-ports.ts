@@ -5,9 +5,10 @@ import { createServer } from 'node:net';
  * starts again must find its port as it left it.
  */
 const FIRST = 10_000;
-const PER_WORKER = 1_000;
+const PER_WORKER = 500;
 
-const slice = FIRST + ((Number(process.env['JEST_WORKER_ID'] ?? 1) - 1) % 10) * PER_WORKER;
+const lane = Number(process.env['BERTH_TEST_LANE'] ?? 0);
+const slice = FIRST + (10 * lane + ((Number(process.env['JEST_WORKER_ID'] ?? 1) - 1) % 10)) * PER_WORKER;
 let next = Math.floor(Math.random() * PER_WORKER);
 
 /** A port of the loopback address that nobody listens on and no other test is given meanwhile. */
