@@ -16,7 +16,7 @@ import { settingNames } from './settings.mjs';
  */
 const GROUPS = [
   { projects: ['unit'], workers: 2 },
-  { projects: ['gates', 'integration', 'contract'], workers: 7 },
+  { projects: ['gates', 'integration', 'contract'], workers: 6 },
   { projects: ['engine', 'e2e'], workers: 5 },
   { projects: ['engine-faults'], workers: 1 },
   { projects: ['faults'], workers: 1 },
